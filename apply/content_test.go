@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/entity"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -45,7 +46,7 @@ func TestLedgersGetNewNames(t *testing.T) {
 				}
 			}
 		})
-		report, err := apply.Restore(t.Context(), open(t, s.URL()), records, apply.RestoreOptions{Existing: apply.Replace,
+		report, err := apply.Restore(t.Context(), applytest.Open(t, s.URL()), records, apply.RestoreOptions{Existing: apply.Replace,
 			Place: func(rec *archive.Record) (apply.Place, error) {
 				return apply.Place{Key: []byte("b:" + string(rec.Key)), Content: how}, nil
 			}})

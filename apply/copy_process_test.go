@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
@@ -33,7 +34,7 @@ func copyChild(from, to string) {
 		return r
 	}
 	clients := func(db int) (*keywright.Client, error) {
-		return keywright.Open(ctx, to+"/"+strconv.Itoa(db), mortals())
+		return keywright.Open(ctx, to+"/"+strconv.Itoa(db), applytest.Mortals())
 	}
 	r, err := apply.Copy(ctx, open(from), open(to), clients,
 		apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Existing(os.Getenv("COPY_MODE"))}})
@@ -51,17 +52,17 @@ func TestKilledCopies(t *testing.T) {
 	const moments = 100 // of a copy
 	r, kills := gate.Rand(t), gate.Count(t, "KEYWRIGHT_KILLS", 2, 12)
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	sources := open(t, from.URL())
+	sources := applytest.Open(t, from.URL())
 	for _, db := range []int{0, 2} {
-		fill(t, sources, db)
-		fillMore(t, sources, db)
+		applytest.Fill(t, sources, db)
+		applytest.FillMore(t, sources, db)
 	}
 	died := 0
 	for i := range kills {
 		if i%2 == 0 {
 			to.Do("FLUSHALL")
 		}
-		if _, now := dies(t, 1+r.IntN(moments), "COPY_FROM="+from.URL(), "COPY_TO="+to.URL(),
+		if _, now := applytest.Dies(t, 1+r.IntN(moments), "COPY_FROM="+from.URL(), "COPY_TO="+to.URL(),
 			"COPY_MODE="+[]string{"different", "skip", "fail"}[i%3]); now {
 			died++
 		}
@@ -75,12 +76,12 @@ func TestKilledCopies(t *testing.T) {
 			t.Errorf("%s: %+v", mode, r)
 		}
 	}
-	targets := open(t, to.URL())
-	compared, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0),
+	targets := applytest.Open(t, to.URL())
+	compared, err := compare.Run(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0),
 		compare.Options{Each: func(d compare.Difference) error {
 			if name := string(d.Key.Name); !strings.HasPrefix(name, apply.TemporaryPrefix) || d.What != compare.Extra {
 				t.Errorf("%s: %q", d.What, name)
-			} else if ttl := do(t, targets, d.Key.DB, "PTTL", name).(int64); ttl < 0 {
+			} else if ttl := applytest.Do(t, targets, d.Key.DB, "PTTL", name).(int64); ttl < 0 {
 				t.Errorf("%q is left, with the TTL %d", name, ttl)
 			}
 			return nil

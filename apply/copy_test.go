@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
@@ -21,38 +22,11 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-func live(t testing.TB, url string, largest int64) *server.Reader {
-	t.Helper()
-	config, err := connect.New(connect.Options{URL: url})
-	must(t, err)
-	r, err := server.NewReader(t.Context(), config, server.Options{OnlyDB: -1, Role: server.Primary},
-		server.ContentsRequest{Largest: largest})
-	must(t, err)
-	t.Cleanup(r.Close)
-	return r
-}
-
-// fillMore adds what moves by itself: groups with pending entries, and short expiries.
-func fillMore(t testing.TB, clients apply.Clients, db int) {
-	set := func(args ...string) { t.Helper(); do(t, clients, db, args...) }
-	for i := range 40 {
-		set("XADD", "stream:busy", fmt.Sprintf("%d-1", i+1), "n", strconv.Itoa(i))
-	}
-	set("XGROUP", "CREATE", "stream:busy", "g", "0")
-	c, err := clients(db)
-	must(t, err)
-	for _, who := range []string{"Ann", "B\x00b"} {
-		must(t, c.Raw().Do(t.Context(),
-			c.Raw().B().Xreadgroup().Group("g", who).Count(7).Streams().Key("stream:busy").Id(">").Build()).Error())
-	}
-	set("XACK", "stream:busy", "g", "3-1")
-}
-
 func copyAll(t testing.TB, from, to string, o apply.CopyOptions, largest int64) apply.CopyReport {
 	t.Helper()
-	side := live(t, from, largest)
+	side := applytest.Live(t, from, largest)
 	o.Since = side.Since
-	r, err := apply.Copy(t.Context(), side, live(t, to, largest), open(t, to), o)
+	r, err := apply.Copy(t.Context(), side, applytest.Live(t, to, largest), applytest.Open(t, to), o)
 	must(t, err)
 	adds(t, r.Report)
 	return r
@@ -61,7 +35,7 @@ func copyAll(t testing.TB, from, to string, o apply.CopyOptions, largest int64) 
 // equal holds both servers against each other.
 func equal(t testing.TB, from, to string) {
 	t.Helper()
-	r, err := compare.Run(t.Context(), live(t, from, 0), live(t, to, 0), compare.Options{})
+	r, err := compare.Run(t.Context(), applytest.Live(t, from, 0), applytest.Live(t, to, 0), compare.Options{})
 	must(t, err)
 	if r.Differ() > 0 {
 		t.Errorf("%+v", r)
@@ -90,10 +64,10 @@ func TestCopied(t *testing.T) {
 						urls[i] = kt.Start(t, kt.Brand(b)).URL()
 					}
 				}
-				sources := open(t, urls[0])
+				sources := applytest.Open(t, urls[0])
 				for _, db := range dbs {
-					fill(t, sources, db)
-					fillMore(t, sources, db)
+					applytest.Fill(t, sources, db)
+					applytest.FillMore(t, sources, db)
 				}
 				r := copyAll(t, urls[0], urls[1], apply.CopyOptions{}, largest)
 				if !r.Settled() || r.Repaired > 0 || r.Rounds != 1 || r.Restored != r.Keys || r.Checked.Same != r.Keys ||
@@ -162,7 +136,7 @@ func TestCopyElsewhere(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := do(t, open(t, to.URL()), 5, "PEXPIRETIME", "b"); got != int64(4102444800000) {
+	if got := applytest.Do(t, applytest.Open(t, to.URL()), 5, "PEXPIRETIME", "b"); got != int64(4102444800000) {
 		t.Errorf("%v", got)
 	}
 }
@@ -172,10 +146,10 @@ func TestCopyElsewhere(t *testing.T) {
 func TestCopyUnderWriters(t *testing.T) {
 	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	at := open(t, from.URL())
+	at := applytest.Open(t, from.URL())
 	const keys, writers = 400, 3
 	write := func(key, value int) { // the expiry tells the value
-		do(t, at, 0, "SET", fmt.Sprint("key", key), strconv.Itoa(value), "PXAT", strconv.Itoa(4102444800000+value))
+		applytest.Do(t, at, 0, "SET", fmt.Sprint("key", key), strconv.Itoa(value), "PXAT", strconv.Itoa(4102444800000+value))
 	}
 	for i := range keys {
 		write(i, 0)
@@ -200,15 +174,15 @@ func TestCopyUnderWriters(t *testing.T) {
 		named[string(d.Key.Name)] = true
 	}
 	torn, stale := 0, 0
-	target := open(t, to.URL())
+	target := applytest.Open(t, to.URL())
 	for i := range keys {
 		key := fmt.Sprint("key", i)
-		value, _ := strconv.Atoi(fmt.Sprint(do(t, target, 0, "GET", key)))
-		if do(t, target, 0, "PEXPIRETIME", key) != int64(4102444800000+value) {
+		value, _ := strconv.Atoi(fmt.Sprint(applytest.Do(t, target, 0, "GET", key)))
+		if applytest.Do(t, target, 0, "PEXPIRETIME", key) != int64(4102444800000+value) {
 			torn++
 		}
 	}
-	last, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0),
+	last, err := compare.Run(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0),
 		compare.Options{Each: func(d compare.Difference) error {
 			stale++
 			return nil
@@ -234,7 +208,7 @@ func TestCopyIntoFullMemory(t *testing.T) {
 	for i := range 50 {
 		from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 1000))
 	}
-	r, err := apply.Copy(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), open(t, to.URL()), apply.CopyOptions{})
+	r, err := apply.Copy(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0), applytest.Open(t, to.URL()), apply.CopyOptions{})
 	adds(t, r.Report)
 	if err == nil || r.Unknown == 0 {
 		t.Errorf("%v %+v", err, r)
@@ -245,8 +219,8 @@ func TestCopyIntoFullMemory(t *testing.T) {
 func TestCopyOverConnectionsThatBreak(t *testing.T) {
 	t.Parallel()
 	from, to := kt.Start(t, kt.Valkey), kt.Start(t, kt.Redis)
-	sources := open(t, from.URL())
-	fill(t, sources, 0)
+	sources := applytest.Open(t, from.URL())
+	applytest.Fill(t, sources, 0)
 	for i := range 2000 {
 		from.Do("SET", fmt.Sprint("key", i), strconv.Itoa(i))
 	}
@@ -272,7 +246,7 @@ func TestCopyOverConnectionsThatBreak(t *testing.T) {
 func TestCopyEnds(t *testing.T) {
 	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
-	fill(t, open(t, from.URL()), 0)
+	applytest.Fill(t, applytest.Open(t, from.URL()), 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := apply.CopyOptions{}
 	o.Progress = func(done int64) {
@@ -280,7 +254,7 @@ func TestCopyEnds(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := apply.Copy(ctx, live(t, from.URL(), 1), live(t, to.URL(), 1), open(t, to.URL()), o); err == nil {
+	if _, err := apply.Copy(ctx, applytest.Live(t, from.URL(), 1), applytest.Live(t, to.URL(), 1), applytest.Open(t, to.URL()), o); err == nil {
 		t.Error("no error")
 	}
 }
@@ -294,7 +268,7 @@ func TestCopyBySnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from, to := kt.Start(t, kt.Redis, quick), kt.Start(t, kt.Valkey)
-			fill(t, open(t, from.URL()), 0)
+			applytest.Fill(t, applytest.Open(t, from.URL()), 0)
 			for i := range 2000 {
 				from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 50)+strconv.Itoa(i), "PXAT", strconv.Itoa(4102444800000+i))
 			}
@@ -335,23 +309,23 @@ func TestCopyFollowsDeletes(t *testing.T) {
 		if cluster {
 			to = kt.StartCluster(t, kt.Valkey, 2, 0).URL()
 		}
-		at, there := open(t, from), open(t, to)
+		at, there := applytest.Open(t, from), applytest.Open(t, to)
 		for i := range 1000 {
-			do(t, at, 0, "SET", fmt.Sprint("session:", i), "x")
+			applytest.Do(t, at, 0, "SET", fmt.Sprint("session:", i), "x")
 		}
-		do(t, at, 0, "SET", "both", "ours")
-		do(t, there, 0, "SET", "both", "theirs")
-		do(t, there, 0, "SET", "other", "theirs")
+		applytest.Do(t, at, 0, "SET", "both", "ours")
+		applytest.Do(t, there, 0, "SET", "both", "theirs")
+		applytest.Do(t, there, 0, "SET", "other", "theirs")
 		o := apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Skip}}
 		o.Round = func(n int, what string) {
 			switch {
 			case n == 1 && what == "verify":
 				for i := range 500 {
-					do(t, at, 0, "UNLINK", fmt.Sprint("session:", i))
+					applytest.Do(t, at, 0, "UNLINK", fmt.Sprint("session:", i))
 				}
-				do(t, at, 0, "UNLINK", "both")
+				applytest.Do(t, at, 0, "UNLINK", "both")
 			case strings.HasPrefix(what, "look for"):
-				do(t, at, 0, "SET", "session:7", "again")
+				applytest.Do(t, at, 0, "SET", "session:7", "again")
 			}
 		}
 		r := copyAll(t, from, to, o, 0)
@@ -360,7 +334,7 @@ func TestCopyFollowsDeletes(t *testing.T) {
 		}
 		for key, want := range map[string]string{"both": "theirs", "other": "theirs", "session:7": "again", "session:8": "",
 			"session:900": "x"} {
-			if got, _ := do(t, there, 0, "GET", key).(string); got != want {
+			if got, _ := applytest.Do(t, there, 0, "GET", key).(string); got != want {
 				t.Errorf("%s is %q, not %q", key, got, want)
 			}
 		}
@@ -380,7 +354,7 @@ func TestALossAtTheSourceIsNotCopied(t *testing.T) {
 		for i := range 300 {
 			from.Do("SET", fmt.Sprint("session:", i), "x")
 		}
-		side := live(t, from.URL(), 0)
+		side := applytest.Live(t, from.URL(), 0)
 		o := apply.CopyOptions{Since: side.Since, Rounds: 1}
 		o.Round = func(_ int, what string) {
 			if strings.HasPrefix(what, "look for") {
@@ -393,7 +367,7 @@ func TestALossAtTheSourceIsNotCopied(t *testing.T) {
 			ctx, end = context.WithTimeout(ctx, 3*time.Second)
 			defer end()
 		}
-		r, err := apply.Copy(ctx, side, live(t, to.URL(), 0), open(t, to.URL()), o)
+		r, err := apply.Copy(ctx, side, applytest.Live(t, to.URL(), 0), applytest.Open(t, to.URL()), o)
 		if n := to.Do("DBSIZE"); n != int64(300) || r.Deleted > 0 {
 			t.Errorf("%s: deleted %d, %v keys are left", want, r.Deleted, n)
 		}

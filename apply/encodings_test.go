@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	kt "github.com/keywright/keywright/keywrighttest"
 )
 
@@ -72,17 +73,17 @@ func TestEveryEncoding(t *testing.T) {
 					t.Errorf("%s: %s is a %v", brand, e.key, got)
 				}
 			}
-			want := digest(t, from.URL(), open(t, from.URL()))
-			there := backup(t, from.URL(), largest)
+			want := applytest.Digest(t, from.URL(), applytest.Open(t, from.URL()))
+			there := applytest.Backup(t, from.URL(), largest)
 			for _, target := range []*kt.Server{to, from} {
 				target.Do("FLUSHALL")
-				r, err := apply.Restore(t.Context(), open(t, target.URL()), records(there), apply.RestoreOptions{})
+				r, err := apply.Restore(t.Context(), applytest.Open(t, target.URL()), applytest.Records(there), apply.RestoreOptions{})
 				must(t, err)
 				if adds(t, r); r.Restored != int64(len(encoded)) {
 					t.Errorf("%s, parts of %d: %+v %+v", brand, largest, r.Counts, r.Reasons)
 				}
-				same(t, want, digest(t, target.URL(), open(t, target.URL())))
-				there = backup(t, target.URL(), largest)
+				same(t, want, applytest.Digest(t, target.URL(), applytest.Open(t, target.URL())))
+				there = applytest.Backup(t, target.URL(), largest)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	kt "github.com/keywright/keywright/keywrighttest"
 )
 
@@ -14,17 +15,17 @@ import (
 func TestConnectionsThatBreak(t *testing.T) {
 	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	sources, direct := open(t, s.URL()), open(t, to.URL())
-	fill(t, sources, 0)
-	want := digest(t, s.URL(), sources)
+	sources, direct := applytest.Open(t, s.URL()), applytest.Open(t, to.URL())
+	applytest.Fill(t, sources, 0)
+	want := applytest.Digest(t, s.URL(), sources)
 	for _, largest := range []int64{1 << 40, 1} {
-		file := backup(t, s.URL(), largest)
+		file := applytest.Backup(t, s.URL(), largest)
 		for _, mode := range []apply.Existing{apply.Fail, apply.Skip, apply.Replace, apply.Different} {
 			to.Do("FLUSHALL")
 			proxy := kt.NewProxy(t, to.Addr(), kt.Rules{Delay: time.Millisecond})
 			cuts := 0
 			word := []string{"RESTORE", "RPUSH", "RENAMENX", "XADD", "APPEND"}
-			r, err := apply.Restore(t.Context(), open(t, "redis://"+proxy.Addr()), records(file),
+			r, err := apply.Restore(t.Context(), applytest.Open(t, "redis://"+proxy.Addr()), applytest.Records(file),
 				apply.RestoreOptions{Existing: mode, Writers: 2, Progress: func(done int64) {
 					if cuts < 6 {
 						proxy.LoseReplyTo(word[cuts%len(word)])
@@ -37,7 +38,7 @@ func TestConnectionsThatBreak(t *testing.T) {
 			if r.Restored != r.Keys {
 				t.Errorf("%s, %d: %+v", mode, largest, r)
 			}
-			same(t, want, digest(t, to.URL(), direct))
+			same(t, want, applytest.Digest(t, to.URL(), direct))
 			if left := to.Do("KEYS", apply.TemporaryPrefix+"*").([]any); len(left) > 0 {
 				t.Errorf("%s: %v are left", mode, left)
 			}
@@ -51,9 +52,9 @@ func TestConnectionsThatBreak(t *testing.T) {
 func TestStepsWatchTheirKey(t *testing.T) {
 	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	fill(t, open(t, s.URL()), 0)
+	applytest.Fill(t, applytest.Open(t, s.URL()), 0)
 	to.Do("CONFIG", "RESETSTAT")
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(backup(t, s.URL(), 1)), apply.RestoreOptions{})
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Records(applytest.Backup(t, s.URL(), 1)), apply.RestoreOptions{})
 	must(t, err)
 	calls := func(command string) string {
 		text, _, _ := strings.Cut(to.Info("cmdstat_"+command), ",")

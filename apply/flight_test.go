@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source/archive"
 )
@@ -47,7 +48,7 @@ func TestBytesOnTheirWay(t *testing.T) {
 		}
 		return int64(len(payload))
 	}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), all, apply.RestoreOptions{Writers: 32,
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), all, apply.RestoreOptions{Writers: 32,
 		Wrote: func(_ int, key []byte) { wrote.Add(sizes(key)) }})
 	must(t, err)
 	if bound := int64(apply.MaxFlight + len(large) + len(payload)); r.Restored != 200 || most > bound {

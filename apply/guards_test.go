@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/internal/mutation"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -137,7 +138,7 @@ func listIn(key string, parts, from int) iter.Seq2[*archive.Record, error] {
 func TestPartsThatDoNotFollow(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), listIn("a", 3, 1), apply.RestoreOptions{})
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), listIn("a", 3, 1), apply.RestoreOptions{})
 	must(t, err)
 	if adds(t, r); r.Refused != 1 || to.Do("DBSIZE") != int64(0) {
 		t.Errorf("%+v, and %v keys", r, to.Do("DBSIZE"))
@@ -152,7 +153,7 @@ func TestExistingInParts(t *testing.T) {
 	for mode, want := range wanted {
 		to.Do("DEL", "a")
 		to.Do("RPUSH", "a", "live")
-		r, err := apply.Restore(t.Context(), open(t, to.URL()), listIn("a", 3, 0), apply.RestoreOptions{Existing: mode})
+		r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), listIn("a", 3, 0), apply.RestoreOptions{Existing: mode})
 		must(t, err)
 		adds(t, r)
 		if got := to.Do("LLEN", "a"); got != want || to.Do("DBSIZE") != int64(1) {
@@ -166,7 +167,7 @@ func TestExpiredInParts(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	to.Do("RPUSH", "a", "live")
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), listIn("a", 3, 0), apply.RestoreOptions{
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), listIn("a", 3, 0), apply.RestoreOptions{
 		Existing: apply.Replace,
 		Place:    func(r *archive.Record) (apply.Place, error) { return apply.Place{Key: r.Key, Expires: 1}, nil }})
 	must(t, err)
@@ -179,7 +180,7 @@ func TestExpiredInParts(t *testing.T) {
 func TestRestoreEndsWhenAnotherActs(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), listIn("a", 1, 0),
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), listIn("a", 1, 0),
 		apply.RestoreOptions{StillActs: func() error { return errOther }})
 	if adds(t, r); !errors.Is(err, errOther) || r.Unknown != 1 || to.Do("DBSIZE") != int64(0) {
 		t.Errorf("%v: %+v, and %v keys", err, r, to.Do("DBSIZE"))
@@ -210,7 +211,7 @@ func TestRatesAreKept(t *testing.T) {
 			s.Do("SET", "app:user:"+strconv.Itoa(i), string(make([]byte, bytes/keys)))
 		}
 		began := time.Now()
-		r := change(t, s.URL(), open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}}, o)
+		r := change(t, s.URL(), applytest.Open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}}, o)
 		if took := time.Since(began); r.Changed != keys || took < least {
 			t.Errorf("%s: %d of %d after %s", what, r.Changed, keys, took)
 		}

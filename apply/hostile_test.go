@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -38,8 +39,8 @@ func TestWhatIsGoodOfACutArchiveIsRestored(t *testing.T) {
 	for i := range 10 {
 		s.Do("SET", fmt.Sprint("key", i), "value")
 	}
-	file := backup(t, s.URL(), 1<<40)
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(file[:len(file)-20]), apply.RestoreOptions{})
+	file := applytest.Backup(t, s.URL(), 1<<40)
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Records(file[:len(file)-20]), apply.RestoreOptions{})
 	adds(t, r)
 	if err == nil || r.Restored != 10 || to.Do("DBSIZE").(int64) != 10 {
 		t.Errorf("%v, %+v", err, r)
@@ -51,7 +52,7 @@ func TestTwoRestoresAtOnce(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	to.Do("SET", "list", "as it was")
-	clients := open(t, to.URL())
+	clients := applytest.Open(t, to.URL())
 	_, err := clients(0)
 	must(t, err)
 	var group sync.WaitGroup
@@ -86,7 +87,7 @@ func TestPartsThatAreEvicted(t *testing.T) {
 	for _, at := range []int{1, 3} {
 		to := kt.Start(t, kt.Valkey)
 		to.Do("SET", "list", "as it was")
-		r, err := apply.Restore(t.Context(), open(t, to.URL()), parts("list", 4, func(part int) {
+		r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), parts("list", 4, func(part int) {
 			for part == at {
 				if keys := to.Do("KEYS", apply.TemporaryPrefix+"*").([]any); len(keys) > 0 {
 					to.Do("DEL", keys[0].(string))
@@ -123,7 +124,7 @@ func TestPartsThatNeverEnd(t *testing.T) {
 			}
 		}
 	}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), forged, apply.RestoreOptions{Writers: 1})
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), forged, apply.RestoreOptions{Writers: 1})
 	must(t, err)
 	if adds(t, r); r.Keys != 0 || to.Do("DBSIZE").(int64) != 0 {
 		t.Errorf("%+v, %v keys", r, to.Do("DBSIZE"))
@@ -142,7 +143,7 @@ func TestReasonsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), long, apply.RestoreOptions{})
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), long, apply.RestoreOptions{})
 	must(t, err)
 	named := 0
 	for _, n := range r.Reasons {
@@ -161,7 +162,7 @@ func TestPartOfVeryManyElements(t *testing.T) {
 		yield(&archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Kind: source.List, Form: archive.Elements,
 			Payload: make([]byte, 30<<20)}, nil)
 	}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), one, apply.RestoreOptions{})
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), one, apply.RestoreOptions{})
 	must(t, err)
 	if adds(t, r); r.Refused != 1 {
 		t.Errorf("%+v", r)

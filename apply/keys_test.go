@@ -16,6 +16,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
@@ -140,19 +141,19 @@ func TestKeys(t *testing.T) {
 				} else {
 					url = kt.Start(t, brand).URL()
 				}
-				clients := open(t, url)
+				clients := applytest.Open(t, url)
 				for i := range users {
 					n := strconv.Itoa(i)
-					do(t, clients, 0, "SET", "app:user:"+n, "x")
-					do(t, clients, 0, "SET", "app:page:"+n, "x")
-					do(t, clients, 0, "SET", "{app:page:"+n+"}:fill", "t", "PX", "600000")
+					applytest.Do(t, clients, 0, "SET", "app:user:"+n, "x")
+					applytest.Do(t, clients, 0, "SET", "app:page:"+n, "x")
+					applytest.Do(t, clients, 0, "SET", "{app:page:"+n+"}:fill", "t", "PX", "600000")
 				}
 				for i := range 5 {
-					do(t, clients, 0, "SET", "backup:"+strconv.Itoa(i+8), "x")
+					applytest.Do(t, clients, 0, "SET", "backup:"+strconv.Itoa(i+8), "x")
 				}
-				do(t, clients, 0, "SET", "app:lock:1", "h/t", "PX", "600000")
-				do(t, clients, 0, "SET", "bull:1", "x")
-				do(t, clients, 0, "RPUSH", "app:lanes:eu:high", "1")
+				applytest.Do(t, clients, 0, "SET", "app:lock:1", "h/t", "PX", "600000")
+				applytest.Do(t, clients, 0, "SET", "bull:1", "x")
+				applytest.Do(t, clients, 0, "RPUSH", "app:lanes:eu:high", "1")
 				lanes := change(t, url, clients, "delete", selection.Request{Entries: []string{"lanes"}}, apply.KeysOptions{})
 				if cluster && why(lanes)[plan.OtherSlot] != 1 || !cluster && lanes.Changed != 1 {
 					t.Errorf("a lane in a slot of its own: %+v %v", lanes.KeyCounts, why(lanes))
@@ -169,13 +170,13 @@ func TestKeys(t *testing.T) {
 					}
 					r = change(t, url, clients, "delete", selection.Request{Entries: []string{"page", "hold"}}, apply.KeysOptions{})
 					if want := map[bool]int64{false: users}[again]; r.Changed != want ||
-						do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
+						applytest.Do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
 						t.Errorf("delete: %+v", r.KeyCounts)
 					}
 				}
-				if do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) ||
-					do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || do(t, clients, 0, "EXISTS", "backup:8") != int64(0) ||
-					do(t, clients, 0, "GET", "bull:1") != "x" {
+				if applytest.Do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) ||
+					applytest.Do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || applytest.Do(t, clients, 0, "EXISTS", "backup:8") != int64(0) ||
+					applytest.Do(t, clients, 0, "GET", "bull:1") != "x" {
 					t.Error("a load is still under way, or the wrong keys went")
 				}
 			})
@@ -215,7 +216,7 @@ var meanwhile = []struct {
 // and by nothing else: without its guard the key is changed.
 func TestChangedMeanwhile(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	for _, c := range meanwhile {
 		run := func() *apply.KeysReport {
 			s.Do("FLUSHALL")
@@ -256,7 +257,7 @@ func TestChangedMeanwhile(t *testing.T) {
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	var list [][]string
 	for i := range 2000 {
 		list = append(list, []string{"SET", "app:user:" + strconv.Itoa(i), "x"})
@@ -288,7 +289,7 @@ func TestIdle(t *testing.T) {
 	t.Parallel()
 	for _, brand := range gate.Pick(t, kt.Brands()) {
 		s := kt.Start(t, brand)
-		clients := open(t, s.URL())
+		clients := applytest.Open(t, s.URL())
 		for _, n := range []string{"1", "2"} {
 			s.Do("SET", "app:page:"+n, "x")
 			dump := s.Do("DUMP", "app:page:"+n).(string)
@@ -316,7 +317,7 @@ func TestLargeValue(t *testing.T) {
 		s := kt.Start(t, brand)
 		s.Do("EVAL", "for i = 1, "+fields+" do redis.call('HSET', 'app:user:large', i, i) end", "0")
 		before := s.Info("lazyfreed_objects")
-		if r := change(t, s.URL(), open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}},
+		if r := change(t, s.URL(), applytest.Open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}},
 			apply.KeysOptions{}); r.Changed != 1 {
 			t.Errorf("%+v", r.KeyCounts)
 		}
@@ -354,7 +355,7 @@ func childKeys(verb string) {
 	}
 	report, err := apply.Keys(context.Background(), func(db int) (_ *keywright.Client, err error) {
 		if clients[db] == nil {
-			clients[db], err = keywright.Open(context.Background(), url+"/"+strconv.Itoa(db), mortals())
+			clients[db], err = keywright.Open(context.Background(), url+"/"+strconv.Itoa(db), applytest.Mortals())
 		}
 		return clients[db], err
 	}, scanOf(url), rule, apply.KeysOptions{Journal: journal})
@@ -396,7 +397,7 @@ func TestKilledChanges(t *testing.T) {
 						at = 1 + r.IntN(moments)
 					}
 					var report string
-					if report, died = dies(t, at, "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(), "CHANGE_JOURNAL="+journal); died {
+					if report, died = applytest.Dies(t, at, "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(), "CHANGE_JOURNAL="+journal); died {
 						done++
 					}
 					sameEnds(t, s, ends)
@@ -501,7 +502,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 func TestOneActs(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	c, err := open(t, s.URL())(0)
+	c, err := applytest.Open(t, s.URL())(0)
 	must(t, err)
 	first, err := apply.Act(t.Context(), c)
 	must(t, err)

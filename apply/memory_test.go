@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
 )
@@ -56,7 +57,7 @@ func TestAServerThatEvicts(t *testing.T) {
 		to := crowded(t, "allkeys-random", 2<<20)
 		before := evicted(to)
 		o := apply.CopyOptions{RestoreOptions: c.o, Rounds: -1}
-		r, err := apply.Copy(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), open(t, to.URL()), o)
+		r, err := apply.Copy(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0), applytest.Open(t, to.URL()), o)
 		if !c.ends(err) {
 			t.Errorf("%s: %v", name, err)
 		}

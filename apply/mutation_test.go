@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/internal/mutation"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -84,9 +85,9 @@ func TestMergeIsEndedInAQueue(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	jobsOf(s, 1000)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	left := 5
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10), StillActs: func() error {
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10), StillActs: func() error {
 		if left--; left < 0 {
 			return errOther
 		}
@@ -125,8 +126,8 @@ func TestMergeIsAnsweredWithFewTexts(t *testing.T) {
 			t.Errorf("it panics: %v", what)
 		}
 	}()
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
-	_, err := apply.Keys(t.Context(), open(t, s.URL()), scanOf(s.URL()), queueRule(t, true), o)
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
+	_, err := apply.Keys(t.Context(), applytest.Open(t, s.URL()), scanOf(s.URL()), queueRule(t, true), o)
 	if err == nil || !strings.Contains(err.Error(), "too few texts") {
 		t.Errorf("%v", err)
 	}
@@ -137,8 +138,8 @@ func TestMergeCounts(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	jobsOf(s, 3)
-	clients := open(t, s.URL())
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
+	clients := applytest.Open(t, s.URL())
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
 	report, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, true), o)
 	must(t, err)
 	if report.Changed != 4 || report.KeyCounts.Left != 0 {
@@ -185,11 +186,11 @@ keys:
 func TestQueueInUseUnderBothNames(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	jobsOf(s, 3)
 	s.Do("ZADD", "{jobs:a}:dead", "1", "dead")
 	s.Do("ZADD", "{work:a}:dead", "1", "another")
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
 	report, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, false), o)
 	must(t, err)
 	if report.Changed != 0 || report.KeyCounts.Left != 5 || report.Left[0].Code != plan.QueueTwice {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"go.uber.org/goleak"
@@ -39,9 +40,9 @@ func child(file string) {
 		panic(err)
 	}
 	clients := func(db int) (*keywright.Client, error) {
-		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db), mortals())
+		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db), applytest.Mortals())
 	}
-	r, err := apply.Restore(context.Background(), clients, records(text),
+	r, err := apply.Restore(context.Background(), clients, applytest.Records(text),
 		apply.RestoreOptions{Existing: apply.Existing(os.Getenv("RESTORE_MODE"))})
 	if err != nil || r.Refused+r.Unknown > 0 {
 		fmt.Fprintln(os.Stderr, err, r.Counts, r.Reasons)
@@ -57,21 +58,21 @@ func TestKilledRestores(t *testing.T) {
 	const moments = 100 // of a restore
 	r, kills := gate.Rand(t), gate.Count(t, "KEYWRIGHT_KILLS", 3, 12)
 	s := kt.Start(t, kt.Redis)
-	sources := open(t, s.URL())
+	sources := applytest.Open(t, s.URL())
 	for _, db := range []int{0, 2} {
-		fill(t, sources, db)
+		applytest.Fill(t, sources, db)
 	}
-	want := digest(t, s.URL(), sources)
+	want := applytest.Digest(t, s.URL(), sources)
 	file := t.TempDir() + "/archive"
-	must(t, os.WriteFile(file, backup(t, s.URL(), 64), 0o600))
+	must(t, os.WriteFile(file, applytest.Backup(t, s.URL(), 64), 0o600))
 	to := kt.Start(t, kt.Valkey)
-	targets := open(t, to.URL())
+	targets := applytest.Open(t, to.URL())
 	run := func(at int, mode apply.Existing) (died bool) {
-		_, died = dies(t, at, "RESTORE_FILE="+file, "RESTORE_URL="+to.URL(), "RESTORE_MODE="+string(mode))
+		_, died = applytest.Dies(t, at, "RESTORE_FILE="+file, "RESTORE_URL="+to.URL(), "RESTORE_MODE="+string(mode))
 		return died
 	}
 	run(0, apply.Skip)
-	same(t, want, digest(t, to.URL(), targets))
+	same(t, want, applytest.Digest(t, to.URL(), targets))
 	died := 0
 	for i := range kills {
 		if i%4 == 0 {
@@ -87,19 +88,19 @@ func TestKilledRestores(t *testing.T) {
 	for _, key := range to.Do("KEYS", "*").([]any) {
 		if name := fmt.Sprint(key); len(name) > len(apply.TemporaryPrefix) &&
 			name[:len(apply.TemporaryPrefix)] == apply.TemporaryPrefix {
-			if ttl := do(t, targets, 0, "PTTL", name).(int64); ttl < 0 {
+			if ttl := applytest.Do(t, targets, 0, "PTTL", name).(int64); ttl < 0 {
 				t.Errorf("%s is left, with the TTL %d", name, ttl)
 			}
 			to.Do("DEL", name)
 		}
 	}
 	for range 2 {
-		r, err := apply.Restore(t.Context(), targets, records(mustRead(t, file)),
+		r, err := apply.Restore(t.Context(), targets, applytest.Records(mustRead(t, file)),
 			apply.RestoreOptions{Existing: apply.Different})
 		must(t, err)
 		adds(t, r)
 	}
-	got := digest(t, to.URL(), targets)
+	got := applytest.Digest(t, to.URL(), targets)
 	for key := range got {
 		if _, ok := want[key]; !ok && len(key) > 5 {
 			delete(got, key) // temporary keys of database 2

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
@@ -63,7 +64,7 @@ func renameChild(url, folder string, back bool) {
 			if db > 0 {
 				at += "/" + strconv.Itoa(db)
 			}
-			if clients[db], err = keywright.Open(ctx, at, mortals()); err != nil {
+			if clients[db], err = keywright.Open(ctx, at, applytest.Mortals()); err != nil {
 				return nil, err
 			}
 		}
@@ -93,12 +94,12 @@ func TestKilledRenames(t *testing.T) {
 			} else {
 				url = kt.Start(t, kt.Valkey).URL()
 			}
-			clients := open(t, url)
+			clients := applytest.Open(t, url)
 			for _, db := range dbs {
-				fill(t, clients, db)
-				fillMore(t, clients, db)
+				applytest.Fill(t, clients, db)
+				applytest.FillMore(t, clients, db)
 				for i := range 500 {
-					do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT", strconv.Itoa(4102444800000+i))
+					applytest.Do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT", strconv.Itoa(4102444800000+i))
 				}
 			}
 			was := digests(t, url, clients)
@@ -111,7 +112,7 @@ func TestKilledRenames(t *testing.T) {
 						if times < 2 {
 							at = 1 + r.IntN(moments)
 						}
-						if _, again = dies(t, at, "RENAME_URL="+url, "RENAME_FOLDER="+folder,
+						if _, again = applytest.Dies(t, at, "RENAME_URL="+url, "RENAME_FOLDER="+folder,
 							"RENAME_BACK="+map[bool]string{true: "1"}[back]); again {
 							died++
 						}
@@ -134,5 +135,5 @@ func ends(t testing.TB, clients apply.Clients, at string) bool {
 	db, name, _ := strings.Cut(at, " ")
 	n, err := strconv.Atoi(db)
 	must(t, err)
-	return do(t, clients, n, "PTTL", name).(int64) > 0
+	return applytest.Do(t, clients, n, "PTTL", name).(int64) > 0
 }

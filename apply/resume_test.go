@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
@@ -25,9 +26,9 @@ func TestRestoreGoesOn(t *testing.T) {
 	t.Parallel()
 	random := gate.Rand(t)
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	fill(t, open(t, s.URL()), 0)
+	applytest.Fill(t, applytest.Open(t, s.URL()), 0)
 	s.Do("EVAL", "for i = 1, 3000 do redis.call('SET', 'key:'..i, 'value', 'PXAT', '4102444800000') end", "0")
-	file := backup(t, s.URL(), 64)
+	file := applytest.Backup(t, s.URL(), 64)
 	most := 1 // so often it is stopped
 	if gate.All() {
 		most = 4
@@ -43,12 +44,12 @@ func TestRestoreGoesOn(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			stopAt := int64(400*(runs+1) + random.IntN(200))
-			o := apply.RestoreOptions{Existing: mode, Journal: j, Live: live(t, to.URL(), 64), Progress: func(done int64) {
+			o := apply.RestoreOptions{Existing: mode, Journal: j, Live: applytest.Live(t, to.URL(), 64), Progress: func(done int64) {
 				if runs < most && done >= stopAt {
 					stop()
 				}
 			}}
-			r, err := apply.Restore(ctx, open(t, to.URL()), records(file), o)
+			r, err := apply.Restore(ctx, applytest.Open(t, to.URL()), applytest.Records(file), o)
 			ended = err == nil
 			stop()
 			adds(t, r)
@@ -99,7 +100,7 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 		j, _, err := apply.OpenJournal(path, "plan")
 		must(t, err)
 		defer j.Close()
-		return apply.Restore(t.Context(), open(t, to.URL()), all(n),
+		return apply.Restore(t.Context(), applytest.Open(t, to.URL()), all(n),
 			apply.RestoreOptions{Existing: apply.Replace, Journal: j})
 	}
 	if r, err := run(2000); err == nil || r.Restored != 2000 {
@@ -166,7 +167,7 @@ func TestJournalsOfValuesInParts(t *testing.T) {
 		path := t.TempDir() + "/journal"
 		j, _, err := apply.OpenJournal(path, "plan")
 		must(t, err)
-		_, err = apply.Restore(t.Context(), open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
+		_, err = apply.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
 			all := []*archive.Record{inParts("first", 0, true)}
 			if !c.ended {
 				all = append(all, inParts("second", 0, true), inParts("second", 1, false))
@@ -206,10 +207,10 @@ func TestJournalsOfValuesInParts(t *testing.T) {
 func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	fill(t, open(t, s.URL()), 0)
-	want, file := digest(t, s.URL(), open(t, s.URL())), backup(t, s.URL(), 64)
+	applytest.Fill(t, applytest.Open(t, s.URL()), 0)
+	want, file := applytest.Digest(t, s.URL(), applytest.Open(t, s.URL())), applytest.Backup(t, s.URL(), 64)
 	parts, all := 0, 0
-	for rec, err := range records(file) {
+	for rec, err := range applytest.Records(file) {
 		must(t, err)
 		if all++; rec.More {
 			parts++
@@ -228,8 +229,8 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 			j, _, err := apply.OpenJournal(path, "plan")
 			must(t, err)
 			defer j.Close()
-			return apply.Restore(t.Context(), open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
-				for rec, err := range records(file) {
+			return apply.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
+				for rec, err := range applytest.Records(file) {
 					if n--; n < 0 {
 						yield(nil, context.Canceled)
 						return
@@ -238,7 +239,7 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 						return
 					}
 				}
-			}, apply.RestoreOptions{Existing: apply.Different, Journal: j, Live: live(t, to.URL(), 64)})
+			}, apply.RestoreOptions{Existing: apply.Different, Journal: j, Live: applytest.Live(t, to.URL(), 64)})
 		}
 		if _, err := run(cut); err == nil {
 			t.Fatalf("cut %d: no error", cut)
@@ -248,7 +249,7 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 		if adds(t, r); r.Keys != int64(len(want)) || r.Existing+r.Refused+r.Unknown > 0 {
 			t.Errorf("cut %d: %+v, and there are %d keys", cut, r.Counts, len(want))
 		}
-		got := digest(t, to.URL(), open(t, to.URL()))
+		got := applytest.Digest(t, to.URL(), applytest.Open(t, to.URL()))
 		for key := range got {
 			if name, ok := strings.CutPrefix(key, `0 "`+apply.TemporaryPrefix); ok {
 				name = apply.TemporaryPrefix + strings.TrimSuffix(name, `"`)

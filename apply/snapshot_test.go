@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -75,29 +76,29 @@ func archiveOf(t testing.TB, s *kt.Server, largest int64, read reading) []byte {
 
 // fillGroups adds a stream with groups, consumers and entries that are pending.
 func fillGroups(t testing.TB, clients apply.Clients, db int) {
-	do(t, clients, db, "XGROUP", "CREATE", "stream", "busy", "0")
-	do(t, clients, db, "XREADGROUP", "GROUP", "busy", "Ann", "COUNT", "7", "STREAMS", "stream", ">")
-	do(t, clients, db, "XREADGROUP", "GROUP", "busy", "Bob", "COUNT", "5", "STREAMS", "stream", ">")
-	do(t, clients, db, "XACK", "stream", "busy", "3-1")
-	do(t, clients, db, "XGROUP", "CREATECONSUMER", "stream", "busy", "idle")
+	applytest.Do(t, clients, db, "XGROUP", "CREATE", "stream", "busy", "0")
+	applytest.Do(t, clients, db, "XREADGROUP", "GROUP", "busy", "Ann", "COUNT", "7", "STREAMS", "stream", ">")
+	applytest.Do(t, clients, db, "XREADGROUP", "GROUP", "busy", "Bob", "COUNT", "5", "STREAMS", "stream", ">")
+	applytest.Do(t, clients, db, "XACK", "stream", "busy", "3-1")
+	applytest.Do(t, clients, db, "XGROUP", "CREATECONSUMER", "stream", "busy", "idle")
 }
 
 // groups returns what streams have beside their entries, but for times.
 func groups(t testing.TB, clients apply.Clients, db int) string {
 	out := ""
 	for _, key := range []string{"stream", "stream:empty"} {
-		about := do(t, clients, db, "XINFO", "STREAM", key)
+		about := applytest.Do(t, clients, db, "XINFO", "STREAM", key)
 		for _, name := range []string{"last-generated-id", "max-deleted-entry-id", "entries-added"} {
 			out += fmt.Sprint(name, field(about, name), " ")
 		}
 	}
-	list, _ := do(t, clients, db, "XINFO", "GROUPS", "stream").([]any)
+	list, _ := applytest.Do(t, clients, db, "XINFO", "GROUPS", "stream").([]any)
 	for _, g := range list {
 		for _, name := range []string{"name", "consumers", "pending", "last-delivered-id", "entries-read", "lag"} {
 			out += fmt.Sprint(name, field(g, name), " ")
 		}
 		name := fmt.Sprint(field(g, "name"))
-		pending, _ := do(t, clients, db, "XPENDING", "stream", name, "-", "+", "1000").([]any)
+		pending, _ := applytest.Do(t, clients, db, "XPENDING", "stream", name, "-", "+", "1000").([]any)
 		for _, p := range pending {
 			e := p.([]any)
 			out += fmt.Sprint(e[0], e[1], e[3], " ")
@@ -137,7 +138,7 @@ func TestRestoredFromSnapshot(t *testing.T) {
 					t.Run(way, func(t *testing.T) {
 						t.Parallel()
 						s := kt.Start(t, from)
-						sources := open(t, s.URL())
+						sources := applytest.Open(t, s.URL())
 						dbs := []int{0, 3}
 						url := ""
 						if to == "cluster" {
@@ -146,19 +147,19 @@ func TestRestoredFromSnapshot(t *testing.T) {
 							url = kt.Start(t, kt.Brand(to)).URL()
 						}
 						for _, db := range dbs {
-							fill(t, sources, db)
+							applytest.Fill(t, sources, db)
 							fillGroups(t, sources, db)
 						}
-						want, beside := digest(t, s.URL(), sources), groups(t, sources, 0)
+						want, beside := applytest.Digest(t, s.URL(), sources), groups(t, sources, 0)
 						file := archiveOf(t, s, largest, read)
-						targets := open(t, url)
-						r, err := apply.Restore(t.Context(), targets, records(file), apply.RestoreOptions{})
+						targets := applytest.Open(t, url)
+						r, err := apply.Restore(t.Context(), targets, applytest.Records(file), apply.RestoreOptions{})
 						must(t, err)
 						adds(t, r)
 						if r.Restored != int64(len(want)) {
 							t.Fatalf("%+v", r)
 						}
-						same(t, want, digest(t, url, targets))
+						same(t, want, applytest.Digest(t, url, targets))
 						if got := groups(t, targets, 0); got != beside {
 							t.Errorf("groups:\n%s\nnot\n%s", got, beside)
 						}
@@ -174,8 +175,8 @@ func TestSnapshotIsDump(t *testing.T) {
 	t.Parallel()
 	for _, brand := range gate.Pick(t, kt.Brands()) {
 		s := kt.Start(t, brand)
-		clients := open(t, s.URL())
-		fill(t, clients, 0)
+		clients := applytest.Open(t, s.URL())
+		applytest.Fill(t, clients, 0)
 		compared := 0
 		_, err := readings["a snapshot file"](t, s, 1<<40, func(batch []source.Content) error {
 			for _, k := range batch {
@@ -198,8 +199,8 @@ func TestSnapshotIsDump(t *testing.T) {
 func TestElementsOfDump(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	clients := open(t, s.URL())
-	fill(t, clients, 0)
+	clients := applytest.Open(t, s.URL())
+	applytest.Fill(t, clients, 0)
 	inParts := map[string][]string{}
 	_, err := readings["a snapshot file"](t, s, 1, func(batch []source.Content) error {
 		for _, k := range batch {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -44,7 +45,7 @@ func TestVersionsThatAServerTakes(t *testing.T) {
 			r.Entry, r.Form = archive.Undeclared, archive.Dump
 		}
 		stop := to.Monitor()
-		r, err := apply.Restore(t.Context(), open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
+		r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
 			for range 2 {
 				for _, r := range list {
 					if !yield(r, nil) {
@@ -83,7 +84,7 @@ func TestAPlanIsMadeForAFullServer(t *testing.T) {
 	text, version := footed(to.Do("DUMP", "text").(string))
 	to.Do("CONFIG", "SET", "maxmemory", "1")
 	one := &archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Form: archive.Dump, RDB: version, Payload: text}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), func(yield func(*archive.Record, error) bool) { yield(one, nil) },
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) { yield(one, nil) },
 		apply.RestoreOptions{Plan: true})
 	if err != nil || r.Restored != 1 {
 		t.Errorf("%+v, %v", r.Counts, err)

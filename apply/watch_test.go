@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -85,16 +86,16 @@ func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 					}
 				}
 				l := &leaving{Server: to}
-				o := apply.RestoreOptions{Existing: existing, Live: live(t, to.URL(), 1<<20),
+				o := apply.RestoreOptions{Existing: existing, Live: applytest.Live(t, to.URL(), 1<<20),
 					Waiting: l.waiting(t, goes.back), Wrote: func(int, []byte) { l.leave(goes.away) }}
-				r, err := apply.Restore(t.Context(), open(t, to.URL()), all, o)
+				r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), all, o)
 				isAway(t, err, l.told.Load())
 				if adds(t, r); r.Unknown == 0 || r.Restored == 0 {
 					t.Errorf("%+v", r.Counts)
 				}
 				goes.back(to)
-				r, err = apply.Restore(t.Context(), open(t, to.URL()), all,
-					apply.RestoreOptions{Existing: apply.Different, Live: live(t, to.URL(), 1<<20)})
+				r, err = apply.Restore(t.Context(), applytest.Open(t, to.URL()), all,
+					apply.RestoreOptions{Existing: apply.Different, Live: applytest.Live(t, to.URL(), 1<<20)})
 				must(t, err)
 				if r.Restored+r.Same != count || to.Do("DBSIZE") != int64(count) {
 					t.Errorf("%+v, %v keys", r.Counts, to.Do("DBSIZE"))
@@ -109,7 +110,7 @@ func TestPartsEndWhenTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Valkey)
 	l := &leaving{Server: to}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), parts("list", 40, func(part int) {
+	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), parts("list", 40, func(part int) {
 		if part == 20 {
 			l.leave((*kt.Server).Stop)
 		}
@@ -142,7 +143,7 @@ func TestChangesEndWhenTheServerIsGone(t *testing.T) {
 			}
 			rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
 			must(t, err)
-			r, err := apply.Keys(t.Context(), open(t, to.URL()), scan, rule, o)
+			r, err := apply.Keys(t.Context(), applytest.Open(t, to.URL()), scan, rule, o)
 			isAway(t, err, l.told.Load())
 			if r.Unknown == 0 || r.Gone == 0 {
 				t.Errorf("%+v", r.KeyCounts)

@@ -169,6 +169,8 @@ var Layers = []Layer{
 		{"internal/gate", nil},
 		{"internal/expect", nil},
 		{"internal/servertest", []string{".", "connect", "internal/expect", "internal/gate", "keywrighttest", "seal"}},
+		{"apply/internal/applytest", []string{".", "connect", "internal/expect", "kernel", "source", "source/archive",
+			"source/server"}},
 		{"internal/declared", and(declared, "gen", "internal/expect", "keyspace/load", "migrate/record")},
 		{"internal/history/historytest", []string{"internal/history"}},
 	}, "its own files"},

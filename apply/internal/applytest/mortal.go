@@ -1,4 +1,4 @@
-package apply_test
+package applytest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/redis/rueidis"
 )
 
@@ -20,6 +21,7 @@ type mortal struct{ rueidis.Client }
 // left is how many moments the process lives.
 var left atomic.Int64
 
+// moment ends the process at its last one.
 func moment() {
 	if left.Add(-1) != 0 {
 		return
@@ -34,8 +36,8 @@ func moment() {
 	select {}
 }
 
-// mortals are the options of a process that dies as [dies] has told it.
-func mortals() keywright.Options {
+// Mortals returns the options of a process that dies as [Dies] has told it.
+func Mortals() keywright.Options {
 	n, _ := strconv.ParseInt(os.Getenv("DIES_AT"), 10, 64)
 	left.CompareAndSwap(0, n)
 	return keywright.Options{NoCache: true, Wrap: func(c rueidis.Client) rueidis.Client { return mortal{c} }}
@@ -71,9 +73,9 @@ func (m mortalDedicated) DoMulti(ctx context.Context, c ...rueidis.Completed) []
 	return m.DedicatedClient.DoMulti(ctx, c...)
 }
 
-// dies runs this program with an environment, to die at a moment, 0: at none. It says whether it did; else the process
+// Dies runs this program with an environment, to die at a moment, 0: at none. It says whether it did; else the process
 // has come to its end, and out is what it has printed.
-func dies(t *testing.T, at int, environment ...string) (out string, died bool) {
+func Dies(t *testing.T, at int, environment ...string) (out string, died bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), environment...), "DIES_AT="+strconv.Itoa(at))
@@ -82,6 +84,6 @@ func dies(t *testing.T, at int, environment ...string) (out string, died bool) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 0 {
 		return "", true
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	return string(text), false
 }
