@@ -28,7 +28,7 @@ func copyAll(t testing.TB, from, to string, o apply.CopyOptions, largest int64) 
 	o.Since = side.Since
 	r, err := apply.Copy(t.Context(), side, applytest.Live(t, to, largest), applytest.Open(t, to), o)
 	must(t, err)
-	adds(t, r.Report)
+	applytest.Adds(t, r.Report)
 	return r
 }
 
@@ -209,7 +209,7 @@ func TestCopyIntoFullMemory(t *testing.T) {
 		from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 1000))
 	}
 	r, err := apply.Copy(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0), applytest.Open(t, to.URL()), apply.CopyOptions{})
-	adds(t, r.Report)
+	applytest.Adds(t, r.Report)
 	if err == nil || r.Unknown == 0 {
 		t.Errorf("%v %+v", err, r)
 	}

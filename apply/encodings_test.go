@@ -79,7 +79,7 @@ func TestEveryEncoding(t *testing.T) {
 				target.Do("FLUSHALL")
 				r, err := apply.Restore(t.Context(), applytest.Open(t, target.URL()), applytest.Records(there), apply.RestoreOptions{})
 				must(t, err)
-				if adds(t, r); r.Restored != int64(len(encoded)) {
+				if applytest.Adds(t, r); r.Restored != int64(len(encoded)) {
 					t.Errorf("%s, parts of %d: %+v %+v", brand, largest, r.Counts, r.Reasons)
 				}
 				same(t, want, applytest.Digest(t, target.URL(), applytest.Open(t, target.URL())))

@@ -34,7 +34,7 @@ func TestConnectionsThatBreak(t *testing.T) {
 					}
 				}})
 			must(t, err)
-			adds(t, r)
+			applytest.Adds(t, r)
 			if r.Restored != r.Keys {
 				t.Errorf("%s, %d: %+v", mode, largest, r)
 			}

@@ -19,9 +19,9 @@ func TestBytesOnTheirWay(t *testing.T) {
 	to := kt.Start(t, kt.Redis)
 	to.Do("CONFIG", "SET", "rdbcompression", "no")
 	to.Do("SET", "v", string(bytes.Repeat([]byte("v"), 200<<10)))
-	payload, version := footed(to.Do("DUMP", "v").(string))
+	payload, version := applytest.Payload(to.Do("DUMP", "v").(string))
 	to.Do("SET", "v", string(bytes.Repeat([]byte("v"), 7<<20)))
-	large, _ := footed(to.Do("DUMP", "v").(string))
+	large, _ := applytest.Payload(to.Do("DUMP", "v").(string))
 	var wrote atomic.Int64
 	most := int64(0)
 	all := func(yield func(*archive.Record, error) bool) {

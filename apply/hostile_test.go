@@ -41,7 +41,7 @@ func TestWhatIsGoodOfACutArchiveIsRestored(t *testing.T) {
 	}
 	file := applytest.Backup(t, s.URL(), 1<<40)
 	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Records(file[:len(file)-20]), apply.RestoreOptions{})
-	adds(t, r)
+	applytest.Adds(t, r)
 	if err == nil || r.Restored != 10 || to.Do("DBSIZE").(int64) != 10 {
 		t.Errorf("%v, %+v", err, r)
 	}
@@ -96,7 +96,7 @@ func TestPartsThatAreEvicted(t *testing.T) {
 			}
 		}), apply.RestoreOptions{Existing: apply.Replace, Writers: 1})
 		must(t, err)
-		adds(t, r)
+		applytest.Adds(t, r)
 		if r.Refused != 1 || to.Do("TYPE", "list") != "string" {
 			t.Errorf("%d: %+v, and the key is a %v", at, r, to.Do("TYPE", "list"))
 		}
@@ -126,7 +126,7 @@ func TestPartsThatNeverEnd(t *testing.T) {
 	}
 	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), forged, apply.RestoreOptions{Writers: 1})
 	must(t, err)
-	if adds(t, r); r.Keys != 0 || to.Do("DBSIZE").(int64) != 0 {
+	if applytest.Adds(t, r); r.Keys != 0 || to.Do("DBSIZE").(int64) != 0 {
 		t.Errorf("%+v, %v keys", r, to.Do("DBSIZE"))
 	}
 }
@@ -149,7 +149,7 @@ func TestReasonsAreBounded(t *testing.T) {
 	for _, n := range r.Reasons {
 		named += len(n.Key)
 	}
-	if adds(t, r); named > 1<<20 || len(r.Reasons)+int(r.More) != 50 {
+	if applytest.Adds(t, r); named > 1<<20 || len(r.Reasons)+int(r.More) != 50 {
 		t.Errorf("%d bytes of names, %d and %d", named, len(r.Reasons), r.More)
 	}
 }
@@ -164,7 +164,7 @@ func TestPartOfVeryManyElements(t *testing.T) {
 	}
 	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), one, apply.RestoreOptions{})
 	must(t, err)
-	if adds(t, r); r.Refused != 1 {
+	if applytest.Adds(t, r); r.Refused != 1 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -70,6 +70,6 @@ func TestAServerThatEvicts(t *testing.T) {
 
 			t.Errorf("%s: %+v, evicted %d", name, r.Memory, n)
 		}
-		adds(t, r.Report)
+		applytest.Adds(t, r.Report)
 	}
 }

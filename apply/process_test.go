@@ -95,10 +95,10 @@ func TestKilledRestores(t *testing.T) {
 		}
 	}
 	for range 2 {
-		r, err := apply.Restore(t.Context(), targets, applytest.Records(mustRead(t, file)),
+		r, err := apply.Restore(t.Context(), targets, applytest.Records(applytest.MustRead(t, file)),
 			apply.RestoreOptions{Existing: apply.Different})
 		must(t, err)
-		adds(t, r)
+		applytest.Adds(t, r)
 	}
 	got := applytest.Digest(t, to.URL(), targets)
 	for key := range got {
@@ -107,10 +107,4 @@ func TestKilledRestores(t *testing.T) {
 		}
 	}
 	same(t, want, got)
-}
-
-func mustRead(t testing.TB, file string) []byte {
-	text, err := os.ReadFile(file)
-	must(t, err)
-	return text
 }

@@ -19,20 +19,6 @@ var must = expect.NoError
 
 var same = expect.EqualMaps
 
-func adds(t testing.TB, r apply.Report) {
-	t.Helper()
-	var sum apply.Counts
-	for _, c := range r.Entries {
-		sum.Keys, sum.Restored, sum.Existing = sum.Keys+c.Keys, sum.Restored+c.Restored, sum.Existing+c.Existing
-	}
-	if sum.Keys != r.Keys || sum.Restored != r.Restored || sum.Existing != r.Existing {
-		t.Errorf("the entries do not add up: %+v", r)
-	}
-	if r.Keys != r.Restored+r.Same+r.Existing+r.Expired+r.Left+r.Refused+r.Unknown {
-		t.Errorf("the report does not add up: %+v", r)
-	}
-}
-
 // TestBytesOfParts: a report counts all bytes of a value in parts, as the archive does, and so does
 // a plan; the name of a key is counted once.
 func TestBytesOfParts(t *testing.T) {
@@ -90,7 +76,7 @@ func TestRestored(t *testing.T) {
 					for _, mode := range []apply.Existing{apply.Fail, apply.Different, apply.Skip, apply.Replace} {
 						r, err := apply.Restore(t.Context(), targets, applytest.Records(file), apply.RestoreOptions{Existing: mode})
 						must(t, err)
-						adds(t, r)
+						applytest.Adds(t, r)
 						if r.Keys != int64(len(want)) || r.Refused+r.Unknown > 0 {
 							t.Fatalf("%s: %+v", mode, r)
 						}
@@ -119,13 +105,13 @@ func TestExisting(t *testing.T) {
 		to.Do("SET", "a", "live")
 		plan, err := apply.Restore(t.Context(), clients, applytest.Records(file), apply.RestoreOptions{Existing: mode, Plan: true})
 		must(t, err)
-		adds(t, plan)
+		applytest.Adds(t, plan)
 		if to.Do("DBSIZE").(int64) != 1 || to.Do("GET", "a") != "live" {
 			t.Errorf("%s: a plan changed something", mode)
 		}
 		r, err := apply.Restore(t.Context(), clients, applytest.Records(file), apply.RestoreOptions{Existing: mode})
 		must(t, err)
-		adds(t, r)
+		applytest.Adds(t, r)
 		if got := to.Do("GET", "a"); got != want {
 			t.Errorf("%s: %v, not %s: %+v", mode, got, want, r)
 		}
@@ -150,7 +136,7 @@ func TestExpired(t *testing.T) {
 			return apply.Place{Key: r.Key, Expires: 1}, nil
 		}})
 	must(t, err)
-	adds(t, r)
+	applytest.Adds(t, r)
 	if r.Expired != 1 || to.Do("GET", "a") != "live" {
 		t.Errorf("%+v", r)
 	}
@@ -163,7 +149,7 @@ func TestFullMemory(t *testing.T) {
 		kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
 	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key'..i, string.rep('x', 100)) end`, "0")
 	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Records(applytest.Backup(t, s.URL(), 1<<40)), apply.RestoreOptions{})
-	adds(t, r)
+	applytest.Adds(t, r)
 	if err == nil || r.Unknown == 0 || r.Refused > 0 || errors.Is(err, context.Canceled) {
 		t.Errorf("%v %+v", err, r) // the memory is the reason, and the only one
 	}
@@ -184,7 +170,7 @@ func TestContextEnds(t *testing.T) {
 	if err == nil || r.Restored < 3 {
 		t.Errorf("%v %+v", err, r)
 	}
-	adds(t, r)
+	applytest.Adds(t, r)
 }
 
 // A temporary name is in the slot of its key, whatever braces the key has.

@@ -52,7 +52,7 @@ func TestRestoreGoesOn(t *testing.T) {
 			r, err := apply.Restore(ctx, applytest.Open(t, to.URL()), applytest.Records(file), o)
 			ended = err == nil
 			stop()
-			adds(t, r)
+			applytest.Adds(t, r)
 			if total = r.Keys; ended && r.Existing+r.Refused+r.Unknown > 0 {
 				t.Errorf("%s: %+v", mode, r.Counts)
 			}
@@ -246,7 +246,7 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 		}
 		r, err := run(all + 1)
 		must(t, err)
-		if adds(t, r); r.Keys != int64(len(want)) || r.Existing+r.Refused+r.Unknown > 0 {
+		if applytest.Adds(t, r); r.Keys != int64(len(want)) || r.Existing+r.Refused+r.Unknown > 0 {
 			t.Errorf("cut %d: %+v, and there are %d keys", cut, r.Counts, len(want))
 		}
 		got := applytest.Digest(t, to.URL(), applytest.Open(t, to.URL()))

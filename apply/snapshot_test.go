@@ -155,7 +155,7 @@ func TestRestoredFromSnapshot(t *testing.T) {
 						targets := applytest.Open(t, url)
 						r, err := apply.Restore(t.Context(), targets, applytest.Records(file), apply.RestoreOptions{})
 						must(t, err)
-						adds(t, r)
+						applytest.Adds(t, r)
 						if r.Restored != int64(len(want)) {
 							t.Fatalf("%+v", r)
 						}

@@ -1,7 +1,6 @@
 package apply_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,12 +13,6 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// footed returns the value of what DUMP gave, and its version of RDB.
-func footed(dump string) (payload []byte, version int) {
-	end := len(dump) - 10
-	return []byte(dump[:end]), int(binary.LittleEndian.Uint16([]byte(dump[end:])))
-}
-
 // TestVersionsThatAServerTakes: a value goes in the version that it has to a server that takes it, whatever the server
 // calls itself; else in the newest that the server takes, if its type is that old. What a server takes it is asked
 // once.
@@ -30,8 +23,8 @@ func TestVersionsThatAServerTakes(t *testing.T) {
 		to.Do("SADD", "set", "a", "b")
 		to.Do("SET", "text", "x")
 		to.Do("RPUSH", "list", "x")
-		set, own := footed(to.Do("DUMP", "set").(string))
-		text, _ := footed(to.Do("DUMP", "text").(string))
+		set, own := applytest.Payload(to.Do("DUMP", "set").(string))
+		text, _ := applytest.Payload(to.Do("DUMP", "text").(string))
 		to.Do("FLUSHALL")
 		list := []*archive.Record{
 			{Key: []byte("own"), Kind: source.Set, RDB: own, Payload: set},
@@ -55,7 +48,7 @@ func TestVersionsThatAServerTakes(t *testing.T) {
 			}
 		}, apply.RestoreOptions{Writers: 1, Existing: apply.Replace})
 		must(t, err)
-		adds(t, r)
+		applytest.Adds(t, r)
 		trials := 0
 		for _, line := range stop() {
 			if strings.Contains(line, `"RESTORE" "`+apply.TemporaryPrefix) {
@@ -81,7 +74,7 @@ func TestAPlanIsMadeForAFullServer(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	to.Do("SET", "text", "x")
-	text, version := footed(to.Do("DUMP", "text").(string))
+	text, version := applytest.Payload(to.Do("DUMP", "text").(string))
 	to.Do("CONFIG", "SET", "maxmemory", "1")
 	one := &archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Form: archive.Dump, RDB: version, Payload: text}
 	r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) { yield(one, nil) },

@@ -73,7 +73,7 @@ func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 				t.Parallel()
 				to := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 				to.Do("SET", "v", "x")
-				payload, version := footed(to.Do("DUMP", "v").(string))
+				payload, version := applytest.Payload(to.Do("DUMP", "v").(string))
 				to.Do("FLUSHALL")
 				const count = 3000
 				all := func(yield func(*archive.Record, error) bool) {
@@ -90,7 +90,7 @@ func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 					Waiting: l.waiting(t, goes.back), Wrote: func(int, []byte) { l.leave(goes.away) }}
 				r, err := apply.Restore(t.Context(), applytest.Open(t, to.URL()), all, o)
 				isAway(t, err, l.told.Load())
-				if adds(t, r); r.Unknown == 0 || r.Restored == 0 {
+				if applytest.Adds(t, r); r.Unknown == 0 || r.Restored == 0 {
 					t.Errorf("%+v", r.Counts)
 				}
 				goes.back(to)
@@ -116,7 +116,7 @@ func TestPartsEndWhenTheServerIsGone(t *testing.T) {
 		}
 	}), apply.RestoreOptions{Writers: 1, Waiting: l.waiting(t, (*kt.Server).Continue)})
 	isAway(t, err, l.told.Load())
-	if adds(t, r); r.Restored > 0 {
+	if applytest.Adds(t, r); r.Restored > 0 {
 		t.Errorf("%+v", r.Counts)
 	}
 }

@@ -2,10 +2,13 @@ package applytest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"iter"
+	"os"
 	"testing"
 
+	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
@@ -51,4 +54,32 @@ func Records(file []byte) iter.Seq2[*archive.Record, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+// Payload returns the value of what DUMP gave, and its version of RDB.
+func Payload(dump string) (payload []byte, version int) {
+	end := len(dump) - 10
+	return []byte(dump[:end]), int(binary.LittleEndian.Uint16([]byte(dump[end:])))
+}
+
+// Adds holds that the figures of a report add up.
+func Adds(t testing.TB, r apply.Report) {
+	t.Helper()
+	var sum apply.Counts
+	for _, c := range r.Entries {
+		sum.Keys, sum.Restored, sum.Existing = sum.Keys+c.Keys, sum.Restored+c.Restored, sum.Existing+c.Existing
+	}
+	if sum.Keys != r.Keys || sum.Restored != r.Restored || sum.Existing != r.Existing {
+		t.Errorf("the entries do not add up: %+v", r)
+	}
+	if r.Keys != r.Restored+r.Same+r.Existing+r.Expired+r.Left+r.Refused+r.Unknown {
+		t.Errorf("the report does not add up: %+v", r)
+	}
+}
+
+// MustRead returns what is in a file.
+func MustRead(t testing.TB, file string) []byte {
+	text, err := os.ReadFile(file)
+	expect.NoError(t, err)
+	return text
 }
