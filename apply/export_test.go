@@ -39,13 +39,6 @@ func Copied(o *KeysOptions, f func()) { o.copied = f }
 // MarkOf is markOf for tests.
 var MarkOf = markOf
 
-// writer has begun, until restore is called.
-func Bounds(decided, begun int) (restore func()) {
-	was, then := maxDecided, maxBegun
-	maxDecided, maxBegun = decided, begun
-	return func() { maxDecided, maxBegun = was, then }
-}
-
 // MutateMerge is Mutate for the script that moves jobs.
 func MutateMerge(guard, instead string) (restore func(), ok bool) {
 	return mutate("merge", guard, instead)

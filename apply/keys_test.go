@@ -17,7 +17,10 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
@@ -27,6 +30,8 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
+
+var must = expect.NoError
 
 const declared = `keywright: 1
 owns: ["app:*", "backup:*"]
@@ -79,7 +84,7 @@ func scanOf(url string) apply.Scan {
 // sums checks that the figures of a report add up.
 func sums(t testing.TB, r *apply.KeysReport) {
 	t.Helper()
-	all, left := apply.KeyCounts{}, int64(0)
+	all, left := journal.KeyCounts{}, int64(0)
 	for _, c := range r.Entries {
 		if c.Changed+c.Gone+c.Left+c.Refused+c.Unknown != c.Keys {
 			t.Errorf("%+v does not add up", c)
@@ -95,7 +100,7 @@ func sums(t testing.TB, r *apply.KeysReport) {
 }
 
 // change runs a verb in this process.
-func change(t testing.TB, url string, clients apply.Clients, verb string, r selection.Request,
+func change(t testing.TB, url string, clients restore.Clients, verb string, r selection.Request,
 	o apply.KeysOptions) *apply.KeysReport {
 	t.Helper()
 	rule, err := ruleOf(verb, r)
@@ -175,7 +180,8 @@ func TestKeys(t *testing.T) {
 					}
 				}
 				if applytest.Do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) ||
-					applytest.Do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || applytest.Do(t, clients, 0, "EXISTS", "backup:8") != int64(0) ||
+					applytest.Do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || applytest.Do(t, clients, 0, "EXISTS",
+					"backup:8") != int64(0) ||
 					applytest.Do(t, clients, 0, "GET", "bull:1") != "x" {
 					t.Error("a load is still under way, or the wrong keys went")
 				}
@@ -330,7 +336,7 @@ func TestLargeValue(t *testing.T) {
 
 // childKeys runs a verb with a journal, and prints its report.
 func childKeys(verb string) {
-	journal, _, err := apply.OpenJournal(os.Getenv("CHANGE_JOURNAL"), verb)
+	journal, _, err := journal.OpenJournal(os.Getenv("CHANGE_JOURNAL"), verb)
 	if err != nil {
 		panic(err)
 	}
@@ -397,7 +403,8 @@ func TestKilledChanges(t *testing.T) {
 						at = 1 + r.IntN(moments)
 					}
 					var report string
-					if report, died = applytest.Dies(t, at, "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(), "CHANGE_JOURNAL="+journal); died {
+					if report, died = applytest.Dies(t, at, "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(),
+						"CHANGE_JOURNAL="+journal); died {
 						done++
 					}
 					sameEnds(t, s, ends)
@@ -427,7 +434,7 @@ func sameEnds(t *testing.T, s *kt.Server, ends map[string]string) {
 // whole checks what a verb has left, and the report of all its runs together.
 func whole(t *testing.T, s *kt.Server, verb, report string, keys int64) {
 	t.Helper()
-	var c apply.KeyCounts
+	var c journal.KeyCounts
 	if err := json.Unmarshal([]byte(report), &c); err != nil {
 		t.Fatalf("%v: %q", err, report)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -95,13 +96,14 @@ func under(prefix string, all map[string]string) map[string]string {
 }
 
 // digests returns the values and expiries of all keys, by database and name.
-func digests(t testing.TB, url string, clients apply.Clients) map[string]string {
+func digests(t testing.TB, url string, clients restore.Clients) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	_, err := scanOf(url)(t.Context(), func(batch []source.Key) error {
 		for i := range batch {
 			name := string(batch[i].Name)
-			out[fmt.Sprintf("%d %s", batch[i].DB, name)] = fmt.Sprint(applytest.Do(t, clients, batch[i].DB, "DEBUG", "DIGEST-VALUE", name),
+			out[fmt.Sprintf("%d %s", batch[i].DB, name)] = fmt.Sprint(applytest.Do(t, clients, batch[i].DB, "DEBUG",
+				"DIGEST-VALUE", name),
 				applytest.Do(t, clients, batch[i].DB, "PEXPIRETIME", name))
 		}
 		return nil
@@ -423,7 +425,8 @@ func TestRenameUnderWriters(t *testing.T) {
 		sum := int64(0)
 		for i := range keys {
 			for _, prefix := range []string{"u:", "v:"} {
-				if n, err := strconv.ParseInt(fmt.Sprint(applytest.Do(t, clients, 0, "GET", prefix+strconv.Itoa(i))), 10, 64); err == nil {
+				if n, err := strconv.ParseInt(fmt.Sprint(applytest.Do(t, clients, 0, "GET", prefix+strconv.Itoa(i))), 10,
+					64); err == nil {
 					sum += n
 				}
 			}
@@ -457,7 +460,8 @@ func TestRenameYieldedTwice(t *testing.T) {
 		applytest.Do(t, clients, 0, "SET", apply.MarkOf([]byte("u:2"), "v:2"), "another run", "PX", "60000")
 		applytest.Do(t, clients, 0, "DEL", "u:2")
 	})
-	if report := r.run(t, url, plan.RenameOptions{}, o); report.Gone != 1 || applytest.Do(t, clients, 0, "GET", "v:2") != "x" {
+	if report := r.run(t, url, plan.RenameOptions{}, o); report.Gone != 1 || applytest.Do(t, clients, 0, "GET",
+		"v:2") != "x" {
 		t.Errorf("%+v: %v", report.KeyCounts, applytest.Do(t, clients, 0, "GET", "v:2"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/restore"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -29,7 +30,7 @@ keys:
 `
 
 // taggedServer is a server with pages 1 to n, of which both sets of names 1 have all.
-func taggedServer(t testing.TB, clients apply.Clients, n int) {
+func taggedServer(t testing.TB, clients restore.Clients, n int) {
 	t.Helper()
 	applytest.Do(t, clients, 0, "FLUSHALL")
 	for i := range n {
@@ -45,7 +46,7 @@ func taggedServer(t testing.TB, clients apply.Clients, n int) {
 }
 
 // membersOf returns the members of a set with their scores.
-func membersOf(t testing.TB, clients apply.Clients, set string) map[string]string {
+func membersOf(t testing.TB, clients restore.Clients, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, pair := range applytest.Do(t, clients, 0, "ZRANGE", set, "0", "-1", "WITHSCORES").([]any) {
@@ -65,7 +66,7 @@ func taggedRule(t testing.TB, o plan.RenameOptions) (*renamed, *plan.Rename) {
 }
 
 // reached fails unless each page is in the sets by the name that it has.
-func reached(t testing.TB, clients apply.Clients, n int, when string) {
+func reached(t testing.TB, clients restore.Clients, n int, when string) {
 	t.Helper()
 	sets := [][]string{{"tag:1"}, {"topic:1", "top:1"}}
 	for i := range n {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/internal/jsonbound"
@@ -59,7 +60,7 @@ var ErrNoUndo = errors.New("it does not say what was renamed or given a TTL")
 // OpenUndo begins such a file, or goes on with that of the same plan.
 func OpenUndo(path string, p *plan.Plan) (*Undo, error) {
 	u := &Undo{Plan: p, path: path}
-	f, err := openOwn(path)
+	f, err := journal.OpenOwn(path)
 	if err != nil {
 		return nil, err
 	}

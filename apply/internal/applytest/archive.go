@@ -3,12 +3,14 @@ package applytest
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"iter"
 	"os"
 	"testing"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
@@ -63,9 +65,9 @@ func Payload(dump string) (payload []byte, version int) {
 }
 
 // Adds holds that the figures of a report add up.
-func Adds(t testing.TB, r apply.Report) {
+func Adds(t testing.TB, r restore.Report) {
 	t.Helper()
-	var sum apply.Counts
+	var sum journal.Counts
 	for _, c := range r.Entries {
 		sum.Keys, sum.Restored, sum.Existing = sum.Keys+c.Keys, sum.Restored+c.Restored, sum.Existing+c.Existing
 	}
@@ -82,4 +84,21 @@ func MustRead(t testing.TB, file string) []byte {
 	text, err := os.ReadFile(file)
 	expect.NoError(t, err)
 	return text
+}
+
+// Parts returns the records of a list in parts. between is called before each but the first.
+func Parts(key string, count int, between func(part int)) iter.Seq2[*archive.Record, error] {
+	return func(yield func(*archive.Record, error) bool) {
+		for i := range count {
+			if i > 0 && between != nil {
+				between(i)
+			}
+			element := append([]byte(fmt.Sprintf("%d ", i)), bytes.Repeat([]byte("x"), 2<<20)...) // a job of its own
+			r := &archive.Record{Entry: archive.Undeclared, Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: i,
+				More: i < count-1, Payload: archive.AppendText(nil, element)}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
