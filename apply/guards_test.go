@@ -17,7 +17,7 @@ import (
 var goGuards = []mutation.Row{
 	{Name: "a batch is of one database", File: "keys.go", Guard: "if len(r.open) > 0 && r.open[0].db != k.DB {",
 		Instead: "if false {", Test: "TestKeys"},
-	{Name: "changes are of the process that may act", File: "run.go", Guard: "if r.StillActs != nil {",
+	{Name: "changes are of the process that may act", File: "run.go", Guard: "if r.StillHeld != nil {",
 		Instead: "if false {", Test: "TestStopped"},
 	{Name: "the rate is kept", File: "run.go",
 		Guard:   "due = time.Duration(float64(r.sent) / float64(r.Rate) * float64(time.Second))",

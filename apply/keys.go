@@ -32,9 +32,9 @@ type KeysOptions struct {
 	// error that wraps entity.ErrVersion says that it has not the texts of Item.Sums any more.
 	Item func(ctx context.Context, entry int, k Item) (bool, error)
 
-	// StillActs is asked before each batch: an error, as when another process may act,
+	// StillHeld is asked before each batch: an error, as when another process may act,
 	// ends the run. nil: it is not asked.
-	StillActs func() error
+	StillHeld func() error
 
 	Waiting wait.Waiting // for servers that do not answer
 

@@ -285,7 +285,7 @@ func TestStopped(t *testing.T) {
 	}
 	other := errors.New("another process acts")
 	if r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule,
-		apply.KeysOptions{StillActs: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
+		apply.KeysOptions{StillHeld: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
 		t.Errorf("%+v, %v", r.KeyCounts, err)
 	}
 }

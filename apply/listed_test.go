@@ -104,8 +104,8 @@ func TestListedReasons(t *testing.T) {
 		t.Errorf("%v: %+v", err, r.KeyCounts)
 	}
 	r, err = apply.Changes(t.Context(), apply.Listed{Changes: list, Do: do},
-		apply.KeysOptions{StillActs: func() error { return writelease.ErrActing }})
-	if !errors.Is(err, writelease.ErrActing) || r.Keys != 0 {
+		apply.KeysOptions{StillHeld: func() error { return writelease.ErrHeld }})
+	if !errors.Is(err, writelease.ErrHeld) || r.Keys != 0 {
 		t.Errorf("%v: %+v", err, r.KeyCounts)
 	}
 }

@@ -46,8 +46,8 @@ func (r *changes) mergeOne(ctx context.Context, c kernel.Raw, s *keyChange) erro
 	}()
 	keys := append([]string{string(s.key), s.To, m.Runs[0], m.Runs[1]}, s.Busy...)
 	for {
-		if r.StillActs != nil {
-			if err := r.StillActs(); err != nil {
+		if r.StillHeld != nil {
+			if err := r.StillHeld(); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // TestMutations: with a guard taken out, a test fails by what it asserts.
 func TestMutations(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
-		{Name: "a queue is moved by the process that may act", File: "merge.go", Guard: "if r.StillActs != nil {",
+		{Name: "a queue is moved by the process that may act", File: "merge.go", Guard: "if r.StillHeld != nil {",
 			Instead: "if false {", Test: "TestMergeIsEndedInAQueue"},
 		{Name: "jobs count whatever ends it", File: "merge.go",
 			Guard:   "r.Add(r.name(s.entry), KeyCounts{Keys: 1, Changed: 1})",
@@ -87,7 +87,7 @@ func TestMergeIsEndedInAQueue(t *testing.T) {
 	jobsOf(s, 1000)
 	clients := applytest.Open(t, s.URL())
 	left := 5
-	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10), StillActs: func() error {
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10), StillHeld: func() error {
 		if left--; left < 0 {
 			return errOther
 		}
@@ -104,7 +104,7 @@ func TestMergeIsEndedInAQueue(t *testing.T) {
 	if report.Changed < now {
 		t.Errorf("%d jobs went, and the report counts %d", now, report.Changed)
 	}
-	o.StillActs = nil
+	o.StillHeld = nil
 	_, err = apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, true), o)
 	must(t, err)
 	if got := s.Do("LLEN", "work:a:low"); got != int64(1000) {

@@ -201,8 +201,8 @@ func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 		if err := ctx.Err(); err != nil {
 			return true, err
 		}
-		if r.StillActs != nil {
-			if err := r.StillActs(); err != nil {
+		if r.StillHeld != nil {
+			if err := r.StillHeld(); err != nil {
 				return true, err
 			}
 		}

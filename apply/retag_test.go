@@ -151,7 +151,7 @@ func TestRenameTagsEndsAnywhere(t *testing.T) {
 		taggedServer(t, clients, pages)
 		_, rule := taggedRule(t, plan.RenameOptions{Retag: true})
 		steps, ended := 0, errors.New("ended")
-		o := apply.KeysOptions{Live: applytest.Live(t, url, 64<<10), StillActs: func() error {
+		o := apply.KeysOptions{Live: applytest.Live(t, url, 64<<10), StillHeld: func() error {
 			if steps++; steps > stop && whole != nil {
 				return ended
 			}

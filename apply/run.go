@@ -73,8 +73,8 @@ func (r *Run) Begin(ctx context.Context, open map[string]int64, bytes int64) err
 	if err := r.pace(ctx, n, bytes); err != nil {
 		return err
 	}
-	if r.StillActs != nil {
-		if err := r.StillActs(); err != nil {
+	if r.StillHeld != nil {
+		if err := r.StillHeld(); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // restoreGuards lists the guards of what is written and resumed.
 var restoreGuards = []mutation.Row{
-	{Name: "a restore is of the process that may act", File: "writer.go", Guard: "if w.StillActs != nil {",
+	{Name: "a restore is of the process that may act", File: "writer.go", Guard: "if w.StillHeld != nil {",
 		Instead: "if false {", Test: "TestRestoreEndsWhenAnotherActs"},
 	{Name: "what has expired takes nothing away", File: "writer.go",
 		Guard:   "case rec.Place.Expires > 0 && rec.Place.Expires <= now:",
@@ -131,7 +131,7 @@ func TestRestoreEndsWhenAnotherActs(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	r, err := restore.Restore(t.Context(), applytest.Open(t, to.URL()), listIn("a", 1, 0),
-		restore.Options{StillActs: func() error { return errAnother }})
+		restore.Options{StillHeld: func() error { return errAnother }})
 	if applytest.Adds(t, r); !errors.Is(err, errAnother) || r.Unknown != 1 || to.Do("DBSIZE") != int64(0) {
 		t.Errorf("%v: %+v, and %v keys", err, r, to.Do("DBSIZE"))
 	}

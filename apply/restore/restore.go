@@ -58,9 +58,9 @@ type Options struct {
 	// may be done again. nil: there is none.
 	Journal *journal.Journal
 
-	// StillActs is asked before each batch: an error, as when another process may act, ends
+	// StillHeld is asked before each batch: an error, as when another process may act, ends
 	// the run. nil: it is not asked.
-	StillActs func() error
+	StillHeld func() error
 
 	// Existed is told of each key that was there and was left; by one goroutine at a
 	// time. nil: nothing is.

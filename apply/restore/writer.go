@@ -47,8 +47,8 @@ func (w *writer) take(ctx context.Context, j *job) error {
 		w.lost(j.records)
 		return nil
 	}
-	if w.StillActs != nil {
-		if err := w.StillActs(); err != nil {
+	if w.StillHeld != nil {
+		if err := w.StillHeld(); err != nil {
 			w.lost(j.records)
 			return err
 		}

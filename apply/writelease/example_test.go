@@ -21,19 +21,19 @@ func Example() {
 	}
 	defer client.Close()
 
-	first, err := writelease.Act(ctx, client)
+	first, err := writelease.Acquire(ctx, client)
 	if err != nil {
 		panic(err)
 	}
-	_, err = writelease.Act(ctx, client)
-	fmt.Println(errors.Is(err, writelease.ErrActing))
-	first.End()
-	second, err := writelease.Act(ctx, client)
+	_, err = writelease.Acquire(ctx, client)
+	fmt.Println(errors.Is(err, writelease.ErrHeld))
+	first.Release()
+	second, err := writelease.Acquire(ctx, client)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(second.Still())
-	second.End()
+	fmt.Println(second.Held())
+	second.Release()
 	// Output:
 	// true
 	// <nil>

@@ -90,7 +90,7 @@ func sameKeys(t testing.TB, want, got map[string]string) {
 	}
 	for key, is := range got {
 		if _, name, _ := strings.Cut(key, " "); strings.HasPrefix(name,
-			writelease.TemporaryPrefix) || name == writelease.ActingKey {
+			writelease.TemporaryPrefix) || name == writelease.Key {
 			if strings.HasSuffix(is, "until -1") {
 				say("%q is left, and has no TTL", key)
 			}

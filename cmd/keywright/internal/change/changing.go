@@ -329,25 +329,25 @@ func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *journal.Journa
 	if err != nil {
 		return report, &notBegun{err}
 	}
-	defer acting.End()
+	defer acting.Release()
 	if r.Keep != "" {
 		if r.keeps, err = r.keeper(); err != nil {
 			return report, &notBegun{err}
 		}
 	}
 	return r.work.Do(ctx, p, apply.KeysOptions{
-		Rate: r.Rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told,
+		Rate: r.Rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillHeld: acting.Held, Progress: told,
 		Waiting: cli.Patience(bar, r.Config)})
 }
 
 // Act takes the right to change keys, on servers that are still those that were looked at.
 func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Config,
-	was *plan.Server) (*writelease.Acting,
+	was *plan.Server) (*writelease.Lease,
 	error) {
-	acting, err := writelease.Act(ctx, c)
-	began, last := time.Now(), (*writelease.ActingError)(nil)
+	acting, err := writelease.Acquire(ctx, c)
+	began, last := time.Now(), (*writelease.HeldError)(nil)
 	for {
-		busy, ok := errors.AsType[*writelease.ActingError](err)
+		busy, ok := errors.AsType[*writelease.HeldError](err)
 		if !ok || !busy.MayBeDead(last) && time.Since(began) >= a.Patience {
 			break
 		}
@@ -359,16 +359,16 @@ func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Co
 		if err := cli.Pause(ctx, actingAgain); err != nil {
 			return nil, err
 		}
-		acting, err = writelease.Act(ctx, c)
+		acting, err = writelease.Acquire(ctx, c)
 	}
-	if errors.Is(err, writelease.ErrActing) {
+	if errors.Is(err, writelease.ErrHeld) {
 		return nil, &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "run it again when that one has ended"}
 	}
 	if err != nil {
-		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+writelease.ActingKey+")", err))
+		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+writelease.Key+")", err))
 	}
 	if err := unmoved(ctx, a, config, was); err != nil {
-		acting.End()
+		acting.Release()
 		return nil, err
 	}
 	return acting, nil

@@ -247,7 +247,7 @@ func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysRepo
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(failed, writelease.ErrActing):
+	case errors.Is(failed, writelease.ErrHeld):
 		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(),
 			Hint: "run it again when that one has ended: what was done is not done twice"}
 	case !res.Complete, report.Unknown > 0 && failed != nil:

@@ -122,8 +122,8 @@ func (r *Run) copyNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer acting.End()
-	tell := func() error { return r.Tell(ctx, acting.Still) }
+	defer acting.Release()
+	tell := func() error { return r.Tell(ctx, acting.Held) }
 	if err := tell(); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (r *Run) copyNames(ctx context.Context) error {
 					return restore.Place{}, errNoNewName
 				}
 				return restore.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires,
-					Content: n.Content(rec.Key)}, acting.Still()
+					Content: n.Content(rec.Key)}, acting.Held()
 			},
 			Progress: func(done int64) {
 				if done%64 == 0 {
@@ -183,7 +183,7 @@ func (r *Run) Tell(ctx context.Context, still func() error) error {
 	if err != nil {
 		return err
 	}
-	return apply.Tell(ctx, r.clients.Client, r.names(rule), rule, apply.KeysOptions{StillActs: still,
+	return apply.Tell(ctx, r.clients.Client, r.names(rule), rule, apply.KeysOptions{StillHeld: still,
 		Waiting: cli.Patience(nil, r.Config)})
 }
 

@@ -226,7 +226,7 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 
 // refusal returns an error in words that may be shown.
 func refusal(ctx context.Context, a *cli.App, err error) error {
-	if errors.Is(err, writelease.ErrActing) {
+	if errors.Is(err, writelease.ErrHeld) {
 		return &operate.Refusal{Code: "acting", Message: err.Error(),
 			Hint: "apply it again when that one has ended: what was done is not done twice"}
 	}

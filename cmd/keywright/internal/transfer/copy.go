@@ -166,7 +166,7 @@ type copyRun struct {
 	ahead    int64 // of the target's clock before the source's, in milliseconds
 	started  time.Time
 	phase    string
-	acting   *writelease.Acting // nil: it is a plan
+	acting   *writelease.Lease // nil: it is a plan
 
 	libraries *restore.LibraryReport // of functions; nil: there is none
 	unread    source.Reasons         // why libraries of the source were not read
@@ -196,7 +196,7 @@ func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error 
 		if r.acting, err = change.Act(ctx, a, first, r.to.Reader.Config(), o.planned); err != nil {
 			return err
 		}
-		defer r.acting.End()
+		defer r.acting.Release()
 	}
 	return r.run(ctx)
 }
@@ -443,7 +443,7 @@ func (r *copyRun) pass(ctx context.Context) (copier.CopyReport, error) {
 		o.Content = r.sel.Content
 	}
 	if r.copying.apply { // a plan needs no fork
-		o.Snapshot, o.StillActs = r.moment, r.acting.Still
+		o.Snapshot, o.StillHeld = r.moment, r.acting.Held
 	}
 	if err := r.loadLibraries(ctx); err != nil {
 		return copier.CopyReport{}, err

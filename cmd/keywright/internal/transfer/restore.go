@@ -127,7 +127,7 @@ const evictUsage = "go on when the server evicts keys, of any program, to make r
 var (
 	existingModes = []string{string(restore.Fail), string(restore.Skip), string(restore.Replace),
 		string(restore.Different)}
-	ttlModes      = []string{"absolute", "remaining", "declared"}
+	ttlModes = []string{"absolute", "remaining", "declared"}
 )
 
 // RestoreReport describes what was restored, or would be; its JSON names are stable.
@@ -215,8 +215,8 @@ func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journ
 	if err != nil {
 		return err
 	}
-	defer acting.End()
-	out, failed := r.pass(ctx, paths[len(paths)-1], restore.Options{Journal: journal, StillActs: acting.Still})
+	defer acting.Release()
+	out, failed := r.pass(ctx, paths[len(paths)-1], restore.Options{Journal: journal, StillHeld: acting.Held})
 	if out == nil {
 		return failed
 	}

@@ -17,17 +17,17 @@ func TestOneActs(t *testing.T) {
 	s := kt.Start(t, kt.Valkey)
 	c, err := applytest.Open(t, s.URL())(0)
 	must(t, err)
-	first, err := writelease.Act(t.Context(), c)
+	first, err := writelease.Acquire(t.Context(), c)
 	must(t, err)
-	if _, err := writelease.Act(t.Context(), c); err == nil {
+	if _, err := writelease.Acquire(t.Context(), c); err == nil {
 		t.Error("two processes act")
 	}
-	must(t, first.Still())
-	first.End()
-	second, err := writelease.Act(t.Context(), c)
+	must(t, first.Held())
+	first.Release()
+	second, err := writelease.Acquire(t.Context(), c)
 	must(t, err)
-	second.End()
-	if s.Do("EXISTS", writelease.ActingKey) != int64(0) {
+	second.Release()
+	if s.Do("EXISTS", writelease.Key) != int64(0) {
 		t.Error("the right was not given back")
 	}
 }
