@@ -24,7 +24,7 @@ type Memory struct {
 func (m *Memory) Evicts() bool { return m.Limit > 0 && m.Policy != "" && m.Policy != "noeviction" }
 
 // EvictionError is returned when a server has evicted keys while records were written to it, and
-// RestoreOptions.MayEvict is not set. Nothing more is written.
+// Options.MayEvict is not set. Nothing more is written.
 type EvictionError struct{ Memory }
 
 // Error implements error.
@@ -34,7 +34,7 @@ func (e *EvictionError) Error() string {
 }
 
 // RoomError is returned, before anything is written, when what is to be written does not fit into servers that would
-// evict keys for it, and RestoreOptions.MayEvict is not set.
+// evict keys for it, and Options.MayEvict is not set.
 type RoomError struct {
 	Memory
 	Needs, Room int64

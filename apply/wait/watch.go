@@ -92,7 +92,7 @@ func Ask(ctx context.Context) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy++; w.busy == 1 {
-		w.Begin()
+		w.begin()
 	}
 	return func() {
 		w.mu.Lock()
@@ -103,8 +103,8 @@ func Ask(ctx context.Context) (done func()) {
 	}
 }
 
-// Begin begins to count the time.
-func (w *watch) Begin() {
+// begin begins to count the time.
+func (w *watch) begin() {
 	w.since, w.told, w.last = time.Now(), 0, nil
 	if w.timer != nil {
 		w.timer.Stop()
@@ -118,7 +118,7 @@ func Answered(ctx context.Context) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.busy > 0 {
-			w.Begin()
+			w.begin()
 		}
 	}
 }
