@@ -89,7 +89,7 @@ var Layers = []Layer{
 		{"infer/noun", nil},
 		{"infer/page", []string{"infer/page/internal/markdown", "infer/page/internal/mention",
 			"infer/page/internal/program", "infer/page/internal/regex", "infer/page/internal/shape",
-			"infer/page/internal/wording"}},
+			"infer/page/internal/wording", "keyspace/pattern", "keyspace/scalar"}},
 		{"infer/page/internal/markdown", []string{"infer/page/internal/regex"}},
 		{"infer/page/internal/mention", []string{"infer/page/internal/shape"}},
 		{"infer/page/internal/program", []string{"infer/page/internal/markdown", "infer/page/internal/mention",
