@@ -5,12 +5,6 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// MaxFlight is maxFlight for tests.
-const MaxFlight = maxFlight
-
-// TemporaryName is temporaryName for tests.
-var TemporaryName = temporaryName
-
 // Mutate takes a guard out of the script until restore is called.
 func Mutate(guard, instead string) (restore func(), ok bool) {
 	return mutate("change", guard, instead)
@@ -44,14 +38,6 @@ func Copied(o *KeysOptions, f func()) { o.copied = f }
 
 // MarkOf is markOf for tests.
 var MarkOf = markOf
-
-// Bounds sets how many records are decided about and not written down, and how many values one
-// writer has begun, until restore is called.
-func Bounds(decided, begun int) (restore func()) {
-	was, then := maxDecided, maxBegun
-	maxDecided, maxBegun = decided, begun
-	return func() { maxDecided, maxBegun = was, then }
-}
 
 // MutateMerge is Mutate for the script that moves jobs.
 func MutateMerge(guard, instead string) (restore func(), ok bool) {

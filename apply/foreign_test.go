@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/plan"
 )
 
@@ -57,16 +58,16 @@ func TestNothingElseIsWrittenOver(t *testing.T) {
 		t.Errorf("through a link: %v, %q", err, read(other))
 	}
 	must(t, os.WriteFile(other, []byte("kept"), 0o600))
-	journal := filepath.Join(dir, "x.journal")
-	must(t, os.Symlink(other, journal+".part"))
-	j, _, err := apply.OpenJournal(journal, p.ID)
+	beside := filepath.Join(dir, "x.journal")
+	must(t, os.Symlink(other, beside+".part"))
+	j, _, err := journal.OpenJournal(beside, p.ID)
 	must(t, errors.Join(err, j.Close()))
 	if read(other) != "kept" {
 		t.Errorf("the journal was written over what a link leads to: %q", read(other))
 	}
-	must(t, os.Remove(journal))
-	must(t, os.Symlink(other, journal))
-	if _, _, err := apply.OpenJournal(journal, p.ID); err == nil || read(other) != "kept" {
+	must(t, os.Remove(beside))
+	must(t, os.Symlink(other, beside))
+	if _, _, err := journal.OpenJournal(beside, p.ID); err == nil || read(other) != "kept" {
 		t.Errorf("through a link: %v", err)
 	}
 }
@@ -97,7 +98,7 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 		t.Error(err)
 	}
 	write(`{"format":1,"plan":"` + p.ID + "\"}\n{\"done\":{\"\":[" + many + "{}]}}\n")
-	if _, _, err := apply.OpenJournal(path, p.ID); err == nil || !strings.Contains(err.Error(), "too many values") {
+	if _, _, err := journal.OpenJournal(path, p.ID); err == nil || !strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 	if _, err := plan.Read(strings.NewReader(`{"format":1,"changes":[` + many + "{}]}")); err == nil ||

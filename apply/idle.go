@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -12,7 +13,7 @@ import (
 
 // Due corrects decisions that need an idle time, for a plan: keys that were used too
 // recently are left alone. Executing asks again, in the same step as the change.
-func Due(ctx context.Context, clients Clients, batch []source.Key, decisions []plan.Decision) error {
+func Due(ctx context.Context, clients restore.Clients, batch []source.Key, decisions []plan.Decision) error {
 	for from := 0; from < len(batch); {
 		to := from + 1
 		for to < len(batch) && batch[to].DB == batch[from].DB && to-from < changeKeys {
@@ -27,7 +28,7 @@ func Due(ctx context.Context, clients Clients, batch []source.Key, decisions []p
 }
 
 // due is Due for keys of one database.
-func due(ctx context.Context, clients Clients, batch []source.Key, decisions []plan.Decision) error {
+func due(ctx context.Context, clients restore.Clients, batch []source.Key, decisions []plan.Decision) error {
 	var list kernel.Commands
 	var asked []*plan.Decision
 	c, err := clients(batch[0].DB)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -51,7 +53,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 	if len(names) == 0 {
 		return nil, nil
 	}
-	defer asks(ctx)()
+	defer wait.Ask(ctx)()
 	seen, err := r.look(ctx, steps[0].db, names, func(k *source.Content) error {
 		if err := items[string(k.Name)].read(k); err != nil {
 			return err
@@ -74,7 +76,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 		}
 		switch now := seen[string(s.key)]; {
 		case now == nil:
-			r.count(s, KeyCounts{Gone: 1})
+			r.count(s, journal.KeyCounts{Gone: 1})
 			left = append(left, s)
 		case now.Torn || torn || s.How == plan.Item && (s.sums == nil || s.texts > maxTexts):
 			r.leave(s.entry, plan.NotKept, s.key, s.db)
@@ -105,7 +107,7 @@ func (r *changes) kepts(ctx context.Context, c kernel.Raw, steps []*keyChange) e
 			r.unknown(steps[i:])
 			return err
 		case said == "done", said == "gone" && doubt:
-			r.count(s, KeyCounts{Changed: 1})
+			r.count(s, journal.KeyCounts{Changed: 1})
 		default:
 			_ = r.stays(s, said)
 		}

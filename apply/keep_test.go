@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -42,7 +43,7 @@ func (k *kept) Sync() error {
 // What is deleted is as it was kept: a key that is written to between the two stays.
 func TestKeptIsWhatIsDeleted(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	large := []string{"EVAL", "for i = 1, 500 do redis.call('HSET', 'app:user:1', i, i) end", "0"}
 	for _, c := range []struct {
 		set, then []string
@@ -65,7 +66,7 @@ func TestKeptIsWhatIsDeleted(t *testing.T) {
 			s.Do(c.set...)
 			k := &kept{then: func() { s.Do(c.then...) }}
 			return change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}},
-				apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
+				apply.KeysOptions{Keep: k, Live: applytest.Live(t, s.URL(), 4096)})
 		}
 		if r := run(); r.Changed != 0 || c.want != "" && why(r)[c.want] != 1 || c.want == "" && r.Gone != 1 {
 			t.Errorf("%.40q %q: %+v %v", c.set, c.then, r.KeyCounts, why(r))
@@ -92,8 +93,8 @@ func TestWhatIsNotKeptStays(t *testing.T) {
 	rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
 	must(t, err)
 	full := fmt.Errorf("no space left on device")
-	o := apply.KeysOptions{Keep: &kept{fails: full}, Live: live(t, s.URL(), 0)}
-	r, err := apply.Keys(t.Context(), open(t, s.URL()), scanOf(s.URL()), rule, o)
+	o := apply.KeysOptions{Keep: &kept{fails: full}, Live: applytest.Live(t, s.URL(), 0)}
+	r, err := apply.Keys(t.Context(), applytest.Open(t, s.URL()), scanOf(s.URL()), rule, o)
 	if err == nil || r.Changed != 0 || s.Do("EXISTS", "app:user:1") != int64(1) {
 		t.Errorf("%v, %+v", err, r.KeyCounts)
 	}
@@ -105,7 +106,7 @@ func TestKeptUnderWriters(t *testing.T) {
 	t.Parallel()
 	const keys = 20
 	s := kt.Start(t, kt.Redis)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	c, err := clients(0)
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -126,7 +127,7 @@ func TestKeptUnderWriters(t *testing.T) {
 	least := gate.Count(t, "KEYWRIGHT_ROUNDS", 5, 30)
 	for rounds := 0; rounds < 1000 && (rounds < least || changed == 0 || refused == 0); rounds++ {
 		r := change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}},
-			apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 1<<20)})
+			apply.KeysOptions{Keep: k, Live: applytest.Live(t, s.URL(), 1<<20)})
 		changed, refused = changed+r.Changed, refused+why(r)[plan.Changed]
 	}
 	stop()
@@ -169,7 +170,7 @@ keys:
 func TestKeptWithOthers(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	clients, ks := open(t, s.URL()), keyspaceOf(keptKeyspace)
+	clients, ks := applytest.Open(t, s.URL()), keyspaceOf(keptKeyspace)
 	client, err := clients(0)
 	must(t, err)
 	notes, err := bind.Entity(client, ks, ks.Entries[1], nil)
@@ -192,7 +193,7 @@ func TestKeptWithOthers(t *testing.T) {
 				}
 			}}
 			r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule,
-				apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096),
+				apply.KeysOptions{Keep: k, Live: applytest.Live(t, s.URL(), 4096),
 					Item: func(ctx context.Context, _ int, i apply.Item) (bool, error) {
 						return notes.Texts().DeleteSame(ctx, string(i.Key), i.Sums)
 					}})
@@ -223,8 +224,8 @@ func TestKeptOnce(t *testing.T) {
 		k.then = nil
 		return scan(ctx, each)
 	}
-	r, err := apply.Keys(t.Context(), open(t, s.URL()), twice, rule,
-		apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
+	r, err := apply.Keys(t.Context(), applytest.Open(t, s.URL()), twice, rule,
+		apply.KeysOptions{Keep: k, Live: applytest.Live(t, s.URL(), 4096)})
 	if err != nil || why(&r)[plan.Changed] != 2 || s.Do("GET", "app:user:1") != "xy" || len(k.records) != 1 {
 		t.Errorf("%v, %+v %v, %v, %d records", err, r.KeyCounts, why(&r), s.Do("GET", "app:user:1"), len(k.records))
 	}

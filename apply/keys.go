@@ -1,3 +1,11 @@
+// Package apply changes keys of a server by data: those that a rule means (Keys), those that a plan lists (Changes),
+// and
+// what changes keys while it walks over them (Walk). It says what became of each, and the parts of its report add up to
+// what it was given. Records are written by package restore, and copied by package copier, below it.
+//
+// It decides nothing about what is to be changed: the caller says which rule or changes. It reads no declaration.
+//
+// API: may change until 1.0.
 package apply
 
 import (
@@ -5,6 +13,9 @@ import (
 	"crypto/rand"
 	"errors"
 
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -14,21 +25,21 @@ import (
 type KeysOptions struct {
 	Rate     int   // keys per second at most that are changed; 0: as fast as the server takes them
 	ByteRate int64 // bytes per second at most of the values that are changed; 0: any
-	Journal  *Journal
+	Journal  *journal.Journal
 	Progress func(done int64) // told of keys that were decided about; nil: nothing is
 
 	// Item deletes an item of an entity through its store, and says whether it was there. An
 	// error that wraps entity.ErrVersion says that it has not the texts of Item.Sums any more.
 	Item func(ctx context.Context, entry int, k Item) (bool, error)
 
-	// StillActs is asked before each batch: an error, as when another process may act,
+	// StillHeld is asked before each batch: an error, as when another process may act,
 	// ends the run. nil: it is not asked.
-	StillActs func() error
+	StillHeld func() error
 
-	Waiting Waiting // for servers that do not answer
+	Waiting wait.Waiting // for servers that do not answer
 
-	Live Asker // reads values: of keys whose slot changes, or that are dropped or kept; not nil for those
-	Undo *Undo // where it is written what was renamed, or given a TTL; nil: nowhere
+	Live restore.Asker // reads values: of keys whose slot changes, or that are dropped or kept; not nil for those
+	Undo *Undo         // where it is written what was renamed, or given a TTL; nil: nowhere
 
 	// Keep is given the keys that are deleted, with their values, before they are: Live reads
 	// them. nil: they are not kept.
@@ -48,33 +59,10 @@ type Item struct {
 
 // KeysReport says what became of the keys that a rule means, in all and by entry.
 type KeysReport struct {
-	KeyCounts
-	Entries map[string]*KeyCounts `json:"-"`
-	Left    []plan.Left           `json:"-"` // why keys were left alone or refused; adds up to Left and Refused
-	Summary source.Summary        `json:"-"` // of the scan
-}
-
-// KeyCounts holds the keys of a report. Changed, Gone, Left, Refused and Unknown add up to
-// Keys.
-type KeyCounts struct {
-	Keys    int64 `json:"keys"`    // that are meant
-	Changed int64 `json:"changed"` // removed, or given a TTL
-	Gone    int64 `json:"gone"`    // were gone before they were changed
-	Left    int64 `json:"left_alone"`
-	Refused int64 `json:"refused"` // that the server did not permit to change
-	Unknown int64 `json:"unknown"` // whose change was interrupted; it may have been done
-	Bytes   int64 `json:"bytes"`   // memory of the changed ones
-}
-
-// plus adds counts.
-func (c *KeyCounts) plus(o KeyCounts) {
-	c.Keys += o.Keys
-	c.Changed += o.Changed
-	c.Gone += o.Gone
-	c.Left += o.Left
-	c.Refused += o.Refused
-	c.Unknown += o.Unknown
-	c.Bytes += o.Bytes
+	journal.KeyCounts
+	Entries map[string]*journal.KeyCounts `json:"-"`
+	Left    []plan.Left                   `json:"-"` // why keys were left alone or refused; adds up to Left and Refused
+	Summary source.Summary                `json:"-"` // of the scan
 }
 
 // Scan yields the keys of a server, as the Scan of a source.Source does.
@@ -87,7 +75,7 @@ type Scan func(ctx context.Context, each func([]source.Key) error) (source.Summa
 //
 // Changing the same keys twice changes nothing the second time. It returns when all keys
 // were seen, or when ctx ends; the report is true in each case.
-func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) (KeysReport, error) {
+func Keys(ctx context.Context, clients restore.Clients, scan Scan, rule plan.Rule, o KeysOptions) (KeysReport, error) {
 	return Walk(ctx, func(ctx context.Context, run *Run) (source.Summary, error) {
 		r := &changes{Run: run, clients: clients, rule: rule, id: rand.Text()}
 		told, err := r.tell(ctx, scan)
@@ -119,7 +107,7 @@ func (r *changes) through(ctx context.Context, scan Scan) (source.Summary, error
 // changes represents one run of Keys.
 type changes struct {
 	*Run
-	clients Clients
+	clients restore.Clients
 	rule    plan.Rule
 	id      string // of this run
 
@@ -242,7 +230,7 @@ func (r *changes) lost() {
 	r.open, r.size = nil, 0
 }
 
-func (r *changes) count(s *keyChange, c KeyCounts) {
+func (r *changes) count(s *keyChange, c journal.KeyCounts) {
 	c.Keys = 1
 	s.done, s.lost = c.Changed+c.Unknown > 0, c.Unknown > 0
 	if c.Changed > 0 {
@@ -271,7 +259,7 @@ func (r *changes) flush(ctx context.Context) error {
 	if err := r.Begin(ctx, r.opened(steps), bytes); err != nil {
 		return err // nothing of it was sent, nor counted
 	}
-	defer asks(ctx)()
+	defer wait.Ask(ctx)()
 	c, err := r.clients(steps[0].db)
 	if err != nil {
 		return err

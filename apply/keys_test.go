@@ -16,7 +16,11 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
@@ -26,6 +30,8 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
+
+var must = expect.NoError
 
 const declared = `keywright: 1
 owns: ["app:*", "backup:*"]
@@ -78,7 +84,7 @@ func scanOf(url string) apply.Scan {
 // sums checks that the figures of a report add up.
 func sums(t testing.TB, r *apply.KeysReport) {
 	t.Helper()
-	all, left := apply.KeyCounts{}, int64(0)
+	all, left := journal.KeyCounts{}, int64(0)
 	for _, c := range r.Entries {
 		if c.Changed+c.Gone+c.Left+c.Refused+c.Unknown != c.Keys {
 			t.Errorf("%+v does not add up", c)
@@ -94,7 +100,7 @@ func sums(t testing.TB, r *apply.KeysReport) {
 }
 
 // change runs a verb in this process.
-func change(t testing.TB, url string, clients apply.Clients, verb string, r selection.Request,
+func change(t testing.TB, url string, clients restore.Clients, verb string, r selection.Request,
 	o apply.KeysOptions) *apply.KeysReport {
 	t.Helper()
 	rule, err := ruleOf(verb, r)
@@ -140,19 +146,19 @@ func TestKeys(t *testing.T) {
 				} else {
 					url = kt.Start(t, brand).URL()
 				}
-				clients := open(t, url)
+				clients := applytest.Open(t, url)
 				for i := range users {
 					n := strconv.Itoa(i)
-					do(t, clients, 0, "SET", "app:user:"+n, "x")
-					do(t, clients, 0, "SET", "app:page:"+n, "x")
-					do(t, clients, 0, "SET", "{app:page:"+n+"}:fill", "t", "PX", "600000")
+					applytest.Do(t, clients, 0, "SET", "app:user:"+n, "x")
+					applytest.Do(t, clients, 0, "SET", "app:page:"+n, "x")
+					applytest.Do(t, clients, 0, "SET", "{app:page:"+n+"}:fill", "t", "PX", "600000")
 				}
 				for i := range 5 {
-					do(t, clients, 0, "SET", "backup:"+strconv.Itoa(i+8), "x")
+					applytest.Do(t, clients, 0, "SET", "backup:"+strconv.Itoa(i+8), "x")
 				}
-				do(t, clients, 0, "SET", "app:lock:1", "h/t", "PX", "600000")
-				do(t, clients, 0, "SET", "bull:1", "x")
-				do(t, clients, 0, "RPUSH", "app:lanes:eu:high", "1")
+				applytest.Do(t, clients, 0, "SET", "app:lock:1", "h/t", "PX", "600000")
+				applytest.Do(t, clients, 0, "SET", "bull:1", "x")
+				applytest.Do(t, clients, 0, "RPUSH", "app:lanes:eu:high", "1")
 				lanes := change(t, url, clients, "delete", selection.Request{Entries: []string{"lanes"}}, apply.KeysOptions{})
 				if cluster && why(lanes)[plan.OtherSlot] != 1 || !cluster && lanes.Changed != 1 {
 					t.Errorf("a lane in a slot of its own: %+v %v", lanes.KeyCounts, why(lanes))
@@ -169,13 +175,14 @@ func TestKeys(t *testing.T) {
 					}
 					r = change(t, url, clients, "delete", selection.Request{Entries: []string{"page", "hold"}}, apply.KeysOptions{})
 					if want := map[bool]int64{false: users}[again]; r.Changed != want ||
-						do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
+						applytest.Do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
 						t.Errorf("delete: %+v", r.KeyCounts)
 					}
 				}
-				if do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) ||
-					do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || do(t, clients, 0, "EXISTS", "backup:8") != int64(0) ||
-					do(t, clients, 0, "GET", "bull:1") != "x" {
+				if applytest.Do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) ||
+					applytest.Do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || applytest.Do(t, clients, 0, "EXISTS",
+					"backup:8") != int64(0) ||
+					applytest.Do(t, clients, 0, "GET", "bull:1") != "x" {
 					t.Error("a load is still under way, or the wrong keys went")
 				}
 			})
@@ -215,7 +222,7 @@ var meanwhile = []struct {
 // and by nothing else: without its guard the key is changed.
 func TestChangedMeanwhile(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	for _, c := range meanwhile {
 		run := func() *apply.KeysReport {
 			s.Do("FLUSHALL")
@@ -256,7 +263,7 @@ func TestChangedMeanwhile(t *testing.T) {
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	var list [][]string
 	for i := range 2000 {
 		list = append(list, []string{"SET", "app:user:" + strconv.Itoa(i), "x"})
@@ -278,7 +285,7 @@ func TestStopped(t *testing.T) {
 	}
 	other := errors.New("another process acts")
 	if r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule,
-		apply.KeysOptions{StillActs: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
+		apply.KeysOptions{StillHeld: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
 		t.Errorf("%+v, %v", r.KeyCounts, err)
 	}
 }
@@ -288,7 +295,7 @@ func TestIdle(t *testing.T) {
 	t.Parallel()
 	for _, brand := range gate.Pick(t, kt.Brands()) {
 		s := kt.Start(t, brand)
-		clients := open(t, s.URL())
+		clients := applytest.Open(t, s.URL())
 		for _, n := range []string{"1", "2"} {
 			s.Do("SET", "app:page:"+n, "x")
 			dump := s.Do("DUMP", "app:page:"+n).(string)
@@ -316,7 +323,7 @@ func TestLargeValue(t *testing.T) {
 		s := kt.Start(t, brand)
 		s.Do("EVAL", "for i = 1, "+fields+" do redis.call('HSET', 'app:user:large', i, i) end", "0")
 		before := s.Info("lazyfreed_objects")
-		if r := change(t, s.URL(), open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}},
+		if r := change(t, s.URL(), applytest.Open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}},
 			apply.KeysOptions{}); r.Changed != 1 {
 			t.Errorf("%+v", r.KeyCounts)
 		}
@@ -329,7 +336,7 @@ func TestLargeValue(t *testing.T) {
 
 // childKeys runs a verb with a journal, and prints its report.
 func childKeys(verb string) {
-	journal, _, err := apply.OpenJournal(os.Getenv("CHANGE_JOURNAL"), verb)
+	journal, _, err := journal.OpenJournal(os.Getenv("CHANGE_JOURNAL"), verb)
 	if err != nil {
 		panic(err)
 	}
@@ -354,7 +361,7 @@ func childKeys(verb string) {
 	}
 	report, err := apply.Keys(context.Background(), func(db int) (_ *keywright.Client, err error) {
 		if clients[db] == nil {
-			clients[db], err = keywright.Open(context.Background(), url+"/"+strconv.Itoa(db), mortals())
+			clients[db], err = keywright.Open(context.Background(), url+"/"+strconv.Itoa(db), applytest.Mortals())
 		}
 		return clients[db], err
 	}, scanOf(url), rule, apply.KeysOptions{Journal: journal})
@@ -396,7 +403,8 @@ func TestKilledChanges(t *testing.T) {
 						at = 1 + r.IntN(moments)
 					}
 					var report string
-					if report, died = dies(t, at, "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(), "CHANGE_JOURNAL="+journal); died {
+					if report, died = applytest.Dies(t, at, "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(),
+						"CHANGE_JOURNAL="+journal); died {
 						done++
 					}
 					sameEnds(t, s, ends)
@@ -426,7 +434,7 @@ func sameEnds(t *testing.T, s *kt.Server, ends map[string]string) {
 // whole checks what a verb has left, and the report of all its runs together.
 func whole(t *testing.T, s *kt.Server, verb, report string, keys int64) {
 	t.Helper()
-	var c apply.KeyCounts
+	var c journal.KeyCounts
 	if err := json.Unmarshal([]byte(report), &c); err != nil {
 		t.Fatalf("%v: %q", err, report)
 	}
@@ -456,64 +464,5 @@ func whole(t *testing.T, s *kt.Server, verb, report string, keys int64) {
 	}
 	if !maps.Equal(left, want) {
 		t.Errorf("%s left %v, want %v (%v)", verb, left, want, slices.Sorted(maps.Keys(left)))
-	}
-}
-
-// A journal is read whatever of its last line is there, and never for another plan.
-func TestJournalCutAnywhere(t *testing.T) {
-	t.Parallel()
-	path := t.TempDir() + "/j"
-	j, resumed, err := apply.OpenJournal(path, "plan")
-	if err != nil || resumed {
-		t.Fatal(resumed, err)
-	}
-	must(t, j.Close())
-	if _, _, err := apply.OpenJournal(path, "other"); err == nil {
-		t.Error("the journal of another plan was taken")
-	}
-	text := mustRead(t, path) // a head and one line
-	whole := string(text) + `{"done":{"user":{"keys":5,"changed":5}},"open":{"user":3}}` + "\n"
-	for cut := range len(whole) + 1 {
-		must(t, os.WriteFile(path, []byte(whole[:cut]), 0o600))
-		j, _, err := apply.OpenJournal(path, "plan")
-		if err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-		want := int64(0)
-		if cut == len(whole) {
-			want = 8
-		}
-		if done, maybe := j.Changed(); done["user"]+maybe["user"] != want {
-			t.Errorf("cut at %d: %d keys were changed, not %d", cut, done["user"]+maybe["user"], want)
-		}
-		must(t, j.Close())
-	}
-	must(t, os.WriteFile(path, []byte(string(text)+`{"done":{},"end":true}`+"\n"), 0o600))
-	for range 2 {
-		if j, _, err = apply.OpenJournal(path, "plan"); err != nil || !j.Done() {
-			t.Errorf("a plan that was executed to its end is forgotten: %v", err)
-		}
-		must(t, j.Close())
-	}
-}
-
-// One process changes keys at a time.
-func TestOneActs(t *testing.T) {
-	t.Parallel()
-	s := kt.Start(t, kt.Valkey)
-	c, err := open(t, s.URL())(0)
-	must(t, err)
-	first, err := apply.Act(t.Context(), c)
-	must(t, err)
-	if _, err := apply.Act(t.Context(), c); err == nil {
-		t.Error("two processes act")
-	}
-	must(t, first.Still())
-	first.End()
-	second, err := apply.Act(t.Context(), c)
-	must(t, err)
-	second.End()
-	if s.Do("EXISTS", apply.ActingKey) != int64(0) {
-		t.Error("the right was not given back")
 	}
 }

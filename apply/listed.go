@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
@@ -47,14 +49,14 @@ func Changes(ctx context.Context, l Listed, o KeysOptions) (KeysReport, error) {
 	}
 	w := &listing{Run: r, Listed: l}
 	if o.Journal != nil {
-		for entry, c := range o.Journal.last.Done {
+		for entry, c := range o.Journal.Last.Done {
 			r.Add(entry, c)
 		}
-		w.at, w.doubted = o.Journal.place()
+		w.at, w.doubted = o.Journal.Place()
 	}
-	ctx, stop := watched(ctx, o.Waiting)
+	ctx, stop := wait.Bound(ctx, o.Waiting)
 	defer stop(nil)
-	err = because(ctx, w.run(ctx))
+	err = wait.Cause(ctx, w.run(ctx))
 	if err != nil && w.torn { // the last line of the journal says which batch it was
 		r.report.Left = plan.Ranked(r.left)
 		return r.report, err
@@ -76,15 +78,12 @@ type listing struct {
 	torn    bool // not all of the batch has an outcome
 }
 
-// listedBatch says how many changes are in a batch.
-const listedBatch = 256
-
 func (w *listing) run(ctx context.Context) error {
 	for w.at < len(w.Changes) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end := min(w.at+listedBatch, len(w.Changes))
+		end := min(w.at+journal.ListedBatch, len(w.Changes))
 		open, todo := map[string]int64{}, []*plan.Change{}
 		passed := w.Changes[w.at:end]
 		for i := range passed {
@@ -94,7 +93,7 @@ func (w *listing) run(ctx context.Context) error {
 			}
 		}
 		if w.Journal != nil {
-			w.Journal.at = w.at
+			w.Journal.At = w.at
 		}
 		if err := w.Begin(ctx, open, 0); err != nil {
 			return err
@@ -110,7 +109,7 @@ func (w *listing) run(ctx context.Context) error {
 		}
 		w.at = end
 		if w.Journal != nil {
-			w.Journal.at = end
+			w.Journal.At = end
 		}
 	}
 	return nil
@@ -120,7 +119,7 @@ func (w *listing) run(ctx context.Context) error {
 // made it, or another did.
 func (w *listing) passed(c *plan.Change, at int) {
 	if at < w.doubted {
-		w.Add(c.Entry, KeyCounts{Keys: 1, Unknown: 1})
+		w.Add(c.Entry, journal.KeyCounts{Keys: 1, Unknown: 1})
 		return
 	}
 	w.Leave(c.Entry, plan.Changed, c.Key, c.DB)
@@ -129,7 +128,7 @@ func (w *listing) passed(c *plan.Change, at int) {
 // batch makes changes, some at a time. One that has begun is waited for, so that an
 // interrupted run knows what it did. After one that had no answer none is begun.
 func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
-	defer asks(ctx)()
+	defer wait.Ask(ctx)()
 	ctx = context.WithoutCancel(ctx)
 	var failed atomic.Bool
 	codes, errs := make([]plan.Code, len(todo)), make([]error, len(todo))
@@ -146,7 +145,7 @@ func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
 			if codes[i], errs[i] = w.one(ctx, c); errs[i] != nil {
 				failed.Store(true)
 			} else {
-				heard(ctx)
+				wait.Answered(ctx)
 			}
 			<-places
 		})
@@ -158,13 +157,13 @@ func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
 		case errs[i] == errNotBegun:
 		case errs[i] != nil:
 			if class, ok := keywright.ClassOf(errs[i]); !ok || class != keywright.NotApplied {
-				w.Add(c.Entry, KeyCounts{Keys: 1, Unknown: 1})
+				w.Add(c.Entry, journal.KeyCounts{Keys: 1, Unknown: 1})
 			}
 			last = errs[i]
 		case codes[i] != "":
 			w.Leave(c.Entry, codes[i], c.Key, c.DB)
 		default:
-			w.Add(c.Entry, KeyCounts{Keys: 1, Changed: 1})
+			w.Add(c.Entry, journal.KeyCounts{Keys: 1, Changed: 1})
 		}
 	}
 	return last

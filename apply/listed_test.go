@@ -10,6 +10,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/plan"
 )
 
@@ -33,7 +35,7 @@ func TestListedRuns(t *testing.T) {
 		var mu sync.Mutex
 		lost := errors.New("the connection broke")
 		run := func(fail int) (apply.KeysReport, error) {
-			j, _, err := apply.OpenJournal(path, "plan")
+			j, _, err := journal.OpenJournal(path, "plan")
 			must(t, err)
 			defer j.Close()
 			calls := 0
@@ -65,7 +67,7 @@ func TestListedRuns(t *testing.T) {
 		if len(done) != n || r.Keys != n+2 || r.Changed+r.Unknown != n || r.Left[0].Keys != 2 {
 			t.Errorf("%d: %d of %d are done: %+v, %v", fails, len(done), n, r.KeyCounts, r.Left)
 		}
-		if _, err := run(0); !errors.Is(err, apply.ErrDone) {
+		if _, err := run(0); !errors.Is(err, journal.ErrDone) {
 			t.Errorf("%d: a second run: %v", fails, err)
 		}
 	}
@@ -102,8 +104,8 @@ func TestListedReasons(t *testing.T) {
 		t.Errorf("%v: %+v", err, r.KeyCounts)
 	}
 	r, err = apply.Changes(t.Context(), apply.Listed{Changes: list, Do: do},
-		apply.KeysOptions{StillActs: func() error { return apply.ErrActing }})
-	if !errors.Is(err, apply.ErrActing) || r.Keys != 0 {
+		apply.KeysOptions{StillHeld: func() error { return writelease.ErrHeld }})
+	if !errors.Is(err, writelease.ErrHeld) || r.Keys != 0 {
 		t.Errorf("%v: %+v", err, r.KeyCounts)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 )
@@ -40,13 +41,13 @@ func (r *changes) mergeOne(ctx context.Context, c kernel.Raw, s *keyChange) erro
 	m, stay, moved, jobs := s.Merge, 0, int64(0), int64(0)
 	defer func() {
 		for range jobs {
-			r.Add(r.name(s.entry), KeyCounts{Keys: 1, Changed: 1})
+			r.Add(r.name(s.entry), journal.KeyCounts{Keys: 1, Changed: 1})
 		}
 	}()
 	keys := append([]string{string(s.key), s.To, m.Runs[0], m.Runs[1]}, s.Busy...)
 	for {
-		if r.StillActs != nil {
-			if err := r.StillActs(); err != nil {
+		if r.StillHeld != nil {
+			if err := r.StillHeld(); err != nil {
 				return err
 			}
 		}
@@ -81,11 +82,11 @@ func (r *changes) mergeOne(ctx context.Context, c kernel.Raw, s *keyChange) erro
 func (r *changes) merged(s *keyChange, said string, moved int64) {
 	why := map[string]plan.Code{"works": plan.QueueWorks, "type": plan.OtherType, "taken": plan.Taken}[said]
 	if said == "gone" && moved > 0 {
-		r.count(s, KeyCounts{Changed: 1})
+		r.count(s, journal.KeyCounts{Changed: 1})
 		return
 	}
 	if said == "gone" {
-		r.count(s, KeyCounts{Gone: 1})
+		r.count(s, journal.KeyCounts{Gone: 1})
 		return
 	}
 	r.leave(s.entry, why, s.key, s.db)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
 )
@@ -57,7 +58,7 @@ var mergeGuards = []struct {
 
 func TestMergeGuards(t *testing.T) {
 	s := kt.Start(t, kt.Valkey)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	after := keyspaceOf(queueAfter)
 	pairs, err := plan.Former(after)
 	must(t, err)
@@ -70,7 +71,7 @@ func TestMergeGuards(t *testing.T) {
 			for _, line := range c.set {
 				s.Do(strings.Fields(line)...)
 			}
-			o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
+			o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
 			if _, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule, o); err != nil {
 				return "error: " + err.Error()
 			}

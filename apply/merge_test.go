@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
@@ -40,7 +41,7 @@ func TestQueueIsRenamedUnderItsPrograms(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := kt.Start(t, brand)
-			c, err := open(t, s.URL())(0)
+			c, err := applytest.Open(t, s.URL())(0)
 			must(t, err)
 			before, after := keyspaceOf(queueBefore), keyspaceOf(queueAfter)
 			old := bind.Queue(c, before, before.Entries[0], bind.Values{"id": "a"})
@@ -120,7 +121,7 @@ func TestAMergedQueueIsRenamedBack(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := kt.Start(t, brand)
-			c, err := open(t, s.URL())(0)
+			c, err := applytest.Open(t, s.URL())(0)
 			must(t, err)
 			before, after := keyspaceOf(queueBefore), keyspaceOf(queueAfter)
 			old := bind.Queue(c, before, before.Entries[0], bind.Values{"id": "a"})
@@ -187,7 +188,7 @@ func TestAMergedQueueIsRenamedBack(t *testing.T) {
 func TestAnIdTwiceInALane(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
-	c, err := open(t, s.URL())(0)
+	c, err := applytest.Open(t, s.URL())(0)
 	must(t, err)
 	before, after := keyspaceOf(queueBefore), keyspaceOf(queueAfter)
 	_, err = bind.Queue(c, before, before.Entries[0], bind.Values{"id": "a"}).Enqueue(t.Context(),

@@ -11,6 +11,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/keywright/keywright/apply/content"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/kernel"
@@ -50,7 +54,7 @@ func (r *changes) look(ctx context.Context, db int, names []string, each func(*s
 	}
 	var facts compare.Facts
 	err := r.Live.Ask(ctx, db, list, func(batch []source.Content) error {
-		heard(ctx)
+		wait.Answered(ctx)
 		for i := range batch {
 			c := &batch[i]
 			if each != nil && c.Lost == "" {
@@ -69,7 +73,7 @@ func (r *changes) look(ctx context.Context, db int, names []string, each func(*s
 func (r *changes) take(facts *compare.Facts, c *source.Content, out map[string]*read) {
 	name := string(c.Name)
 	how := r.content[name]
-	err := contents(c, how, func(part *source.Content) error {
+	err := content.Rename(c, how, func(part *source.Content) error {
 		f, done, err := facts.Take(part, name)
 		if !done {
 			return nil
@@ -184,7 +188,7 @@ func (r *changes) mark(ctx context.Context, c kernel.Raw, steps []*keyChange) (o
 		}
 		switch {
 		case old == 0, seen[string(s.key)]: // SCAN may yield a key twice
-			r.count(s, KeyCounts{Gone: 1})
+			r.count(s, journal.KeyCounts{Gone: 1})
 			continue
 		case there > 0 && noted == 0:
 			r.leave(s.entry, plan.Taken, s.key, s.db)
@@ -250,9 +254,9 @@ func (r *changes) duplicate(ctx context.Context, db int, steps []*keyChange, the
 			yield(nil, failed)
 		}
 	})
-	_, err := Restore(ctx, r.clients, records,
-		RestoreOptions{Existing: Fail, Writers: 1, Place: func(rec *archive.Record) (Place, error) {
-			return Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires,
+	_, err := restore.Restore(ctx, r.clients, records,
+		restore.Options{Existing: restore.Fail, Writers: 1, Place: func(rec *archive.Record) (restore.Place, error) {
+			return restore.Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires,
 				Content: r.content[string(rec.Key)]}, nil
 		}})
 	return olds, err
@@ -264,13 +268,13 @@ func (r *changes) moved(ctx context.Context, c kernel.Raw, s *keyChange, old, no
 	before, more bool) (again bool, err error) {
 	switch {
 	case old == nil: // it is gone; a copy of an earlier, killed run may be there
-		r.count(s, KeyCounts{Gone: 1})
+		r.count(s, journal.KeyCounts{Gone: 1})
 		return false, nil
 	case old.left != "" && now == nil:
 		r.leave(s.entry, old.left, s.key, s.db)
 		return false, nil
 	case now == nil && old.Expires > 0 && old.Expires <= time.Now().UnixMilli():
-		r.count(s, KeyCounts{Gone: 1})
+		r.count(s, journal.KeyCounts{Gone: 1})
 		return false, nil
 	case now == nil:
 		r.refuse(s, plan.Refused)
@@ -289,10 +293,10 @@ func (r *changes) moved(ctx context.Context, c kernel.Raw, s *keyChange, old, no
 	said, doubt, err := r.remove(ctx, c, s, string(s.key), old, true)
 	switch {
 	case err != nil:
-		r.count(s, KeyCounts{Unknown: 1})
+		r.count(s, journal.KeyCounts{Unknown: 1})
 		return false, err
 	case said == "done", said == "gone" && doubt:
-		r.count(s, KeyCounts{Changed: 1})
+		r.count(s, journal.KeyCounts{Changed: 1})
 		return false, nil
 	case before: // not our copy
 		return false, r.stays(s, said)
@@ -300,7 +304,7 @@ func (r *changes) moved(ctx context.Context, c kernel.Raw, s *keyChange, old, no
 		return r.takeBack(ctx, c, s, now, more)
 	}
 	if err := r.unmake(ctx, c, s, now); err != nil {
-		r.count(s, KeyCounts{Unknown: 1})
+		r.count(s, journal.KeyCounts{Unknown: 1})
 		return false, err
 	}
 	return false, r.stays(s, said)
@@ -309,7 +313,7 @@ func (r *changes) moved(ctx context.Context, c kernel.Raw, s *keyChange, old, no
 // stays counts a key that keeps its name for what the script says.
 func (r *changes) stays(s *keyChange, said string) error {
 	if said == "gone" {
-		r.count(s, KeyCounts{Gone: 1})
+		r.count(s, journal.KeyCounts{Gone: 1})
 		return nil
 	}
 	r.leave(s.entry, refusals[said], s.key, s.db)
@@ -320,7 +324,7 @@ func (r *changes) stays(s *keyChange, said string) error {
 func (r *changes) takeBack(ctx context.Context, c kernel.Raw, s *keyChange, now *read, more bool) (again bool,
 	err error) {
 	if err = r.unmake(ctx, c, s, now); err != nil {
-		r.count(s, KeyCounts{Unknown: 1})
+		r.count(s, journal.KeyCounts{Unknown: 1})
 		return false, err
 	}
 	if !more {
@@ -355,8 +359,8 @@ func (r *changes) remove(ctx context.Context, c kernel.Raw, s *keyChange, key st
 		return eval(c.B(), "rename", keys, "drop", strconv.Itoa(sets), sum,
 			strconv.FormatInt(was.Expires, 10))
 	}
-	for attempt := range attempts {
-		if attempt > 0 && !pause(ctx, attempt, err) {
+	for attempt := range restore.Attempts {
+		if attempt > 0 && !restore.Pause(ctx, attempt, err) {
 			break
 		}
 		if was.sum != "" {
@@ -366,8 +370,8 @@ func (r *changes) remove(ctx context.Context, c kernel.Raw, s *keyChange, key st
 		if was.sum == "" || err == nil && said == "changed" {
 			said, err = r.removeLarge(ctx, c, s.db, key, was, script(""))
 		}
-		if what, _ := judged(err); err == nil || what != unknown {
-			heard(ctx)
+		if what, _ := restore.Judge(err); err == nil || what != restore.Unknown {
+			wait.Answered(ctx)
 			break
 		}
 		doubt = true
@@ -422,7 +426,7 @@ func (r *changes) drop(ctx context.Context, c kernel.Raw, steps []*keyChange) er
 		old, now := seen[string(s.key)], seen[s.To]
 		switch {
 		case old == nil:
-			r.count(s, KeyCounts{Gone: 1})
+			r.count(s, journal.KeyCounts{Gone: 1})
 			continue
 		case now == nil:
 			r.leave(s.entry, plan.NotCopied, s.key, s.db)
@@ -437,10 +441,13 @@ func (r *changes) drop(ctx context.Context, c kernel.Raw, steps []*keyChange) er
 			r.unknown(steps[i:])
 			return err
 		case said == "done", said == "gone" && doubt:
-			r.count(s, KeyCounts{Changed: 1})
+			r.count(s, journal.KeyCounts{Changed: 1})
 		default:
 			_ = r.stays(s, said)
 		}
 	}
 	return nil
 }
+
+// errStopped ends a reading whose consumer wants no more.
+var errStopped = errors.New("no more is wanted")

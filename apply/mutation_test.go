@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/internal/mutation"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -16,10 +17,10 @@ import (
 // TestMutations: with a guard taken out, a test fails by what it asserts.
 func TestMutations(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
-		{Name: "a queue is moved by the process that may act", File: "merge.go", Guard: "if r.StillActs != nil {",
+		{Name: "a queue is moved by the process that may act", File: "merge.go", Guard: "if r.StillHeld != nil {",
 			Instead: "if false {", Test: "TestMergeIsEndedInAQueue"},
 		{Name: "jobs count whatever ends it", File: "merge.go",
-			Guard:   "r.Add(r.name(s.entry), KeyCounts{Keys: 1, Changed: 1})",
+			Guard:   "r.Add(r.name(s.entry), journal.KeyCounts{Keys: 1, Changed: 1})",
 			Instead: "_ = s", Test: "TestMergeIsEndedInAQueue"},
 		{Name: "what stays is left", File: "merge.go", Guard: "r.merged(s, \"taken\", moved)\n",
 			Instead: "r.merged(s, \"gone\", 1)\n",
@@ -30,28 +31,15 @@ func TestMutations(t *testing.T) {
 			Test: "TestAMergedQueueIsRenamedBack"},
 		{Name: "an answer with fewer texts", File: "merge.go", Guard: "if len(reply) != 4 {", Instead: "if false {",
 			Test: "TestMergeIsAnsweredWithFewTexts"},
-		{Name: "both names of a member are one", File: "content.go", Guard: "if !twice {", Instead: "if !twice || true {",
+		{Name: "both names of a member are one", File: "content/content.go", Guard: "if !twice {", Instead: "if !twice || true {",
 			Test: "TestTagWithBothNames"},
-		{Name: "the higher score counts", File: "content.go", Guard: "if b > a {", Instead: "if b > a && false {",
+		{Name: "the higher score counts", File: "content/content.go", Guard: "if b > a {", Instead: "if b > a && false {",
 			Test: "TestTagWithBothNames"},
 		{Name: "a queue in use under both names", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}", Instead: "false",
 			Test: "TestQueueInUseUnderBothNames"},
 		{Name: "runs under both names", File: "../plan/rename.go",
 			Guard:   `lastRoles[:len(lastRoles):len(lastRoles)], "runs")`,
 			Instead: `lastRoles[:len(lastRoles):len(lastRoles)])`, Test: "TestQueueInUseUnderBothNames"},
-		{Name: "all parts of a value count", File: "writer.go", Guard: "n += w.sizes[id]", Instead: "n += 0",
-			Test: "TestBytesOfParts"},
-		{Name: "a run that began nothing", File: "journal.go", Guard: "len(l.Done)+len(l.Open)+len(l.Restored)+l.At > 0",
-			Instead: "l.At >= 0", Test: "TestJournalOfARunThatBeganNothing"},
-		{Name: "pending messages that are gone", File: "gone.go",
-			Guard:   "if found, err = replies[i].AsXRange(); len(found) == 0 {",
-			Instead: "if found, err = replies[i].AsXRange(); len(found) == 0 && false {", Test: "TestEveryEncoding"},
-		{Name: "placeholders before the first entry are trimmed", File: "gone.go", Guard: `if m.lead != "" {`,
-			Instead: "if true {",
-			Test:    "TestEveryEncoding"},
-		{Name: "placeholders go", File: "gone.go", Guard: "for _, id := range m.within {",
-			Instead: "for _, id := range m.within[:0] {",
-			Test:    "TestEveryEncoding"},
 		{Name: "a copy of a killed run", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}",
 			Instead: "there[0]+there[1] == 2", Test: "TestQueueInUseUnderBothNames"},
 	})
@@ -84,9 +72,9 @@ func TestMergeIsEndedInAQueue(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	jobsOf(s, 1000)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	left := 5
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10), StillActs: func() error {
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10), StillHeld: func() error {
 		if left--; left < 0 {
 			return errOther
 		}
@@ -103,7 +91,7 @@ func TestMergeIsEndedInAQueue(t *testing.T) {
 	if report.Changed < now {
 		t.Errorf("%d jobs went, and the report counts %d", now, report.Changed)
 	}
-	o.StillActs = nil
+	o.StillHeld = nil
 	_, err = apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, true), o)
 	must(t, err)
 	if got := s.Do("LLEN", "work:a:low"); got != int64(1000) {
@@ -125,8 +113,8 @@ func TestMergeIsAnsweredWithFewTexts(t *testing.T) {
 			t.Errorf("it panics: %v", what)
 		}
 	}()
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
-	_, err := apply.Keys(t.Context(), open(t, s.URL()), scanOf(s.URL()), queueRule(t, true), o)
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
+	_, err := apply.Keys(t.Context(), applytest.Open(t, s.URL()), scanOf(s.URL()), queueRule(t, true), o)
 	if err == nil || !strings.Contains(err.Error(), "too few texts") {
 		t.Errorf("%v", err)
 	}
@@ -137,8 +125,8 @@ func TestMergeCounts(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	jobsOf(s, 3)
-	clients := open(t, s.URL())
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
+	clients := applytest.Open(t, s.URL())
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
 	report, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, true), o)
 	must(t, err)
 	if report.Changed != 4 || report.KeyCounts.Left != 0 {
@@ -185,11 +173,11 @@ keys:
 func TestQueueInUseUnderBothNames(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
-	clients := open(t, s.URL())
+	clients := applytest.Open(t, s.URL())
 	jobsOf(s, 3)
 	s.Do("ZADD", "{jobs:a}:dead", "1", "dead")
 	s.Do("ZADD", "{work:a}:dead", "1", "another")
-	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
+	o := apply.KeysOptions{Live: applytest.Live(t, s.URL(), 64<<10)}
 	report, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, false), o)
 	must(t, err)
 	if report.Changed != 0 || report.KeyCounts.Left != 5 || report.Left[0].Code != plan.QueueTwice {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/slot"
@@ -153,7 +154,8 @@ func (t *twice) of(ctx context.Context, c kernel.Raw, db int, names []plan.Names
 // Blocked corrects decisions to rename, for a plan: of keys whose new name is taken by
 // another value, and of those of which another one would get the same name. live reads
 // values; it may be nil.
-func Blocked(ctx context.Context, clients Clients, live Asker, batch []source.Key, decisions []plan.Decision) error {
+func Blocked(ctx context.Context, clients restore.Clients, live restore.Asker, batch []source.Key,
+	decisions []plan.Decision) error {
 	for from := 0; from < len(batch); {
 		to := from + 1
 		for to < len(batch) && batch[to].DB == batch[from].DB && to-from < changeKeys {
@@ -168,7 +170,8 @@ func Blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 }
 
 // blocked is Blocked for keys of one database.
-func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Key, decisions []plan.Decision) error {
+func blocked(ctx context.Context, clients restore.Clients, live restore.Asker, batch []source.Key,
+	decisions []plan.Decision) error {
 	c, err := clients(batch[0].DB)
 	if err != nil {
 		return err

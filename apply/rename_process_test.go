@@ -13,6 +13,9 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
@@ -20,6 +23,16 @@ import (
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
 )
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv("RENAME_URL"); url != "" {
+		renameChild(url, os.Getenv("RENAME_FOLDER"), os.Getenv("RENAME_BACK") != "")
+	}
+	if verb := os.Getenv("CHANGE_VERB"); verb != "" {
+		childKeys(verb)
+	}
+	applytest.Main(m)
+}
 
 // renameChild renames all keys of a server, or brings them back, and ends with 0 if that is
 // done.
@@ -54,7 +67,7 @@ func renameChild(url, folder string, back bool) {
 		fail(p.Seal())
 		o.Undo, err = apply.OpenUndo(folder+"/undo", p)
 		fail(err)
-		o.Journal, _, err = apply.OpenJournal(folder+"/journal", p.ID)
+		o.Journal, _, err = journal.OpenJournal(folder+"/journal", p.ID)
 		fail(err)
 	}
 	r, err := apply.Keys(ctx, func(db int) (*keywright.Client, error) {
@@ -63,13 +76,13 @@ func renameChild(url, folder string, back bool) {
 			if db > 0 {
 				at += "/" + strconv.Itoa(db)
 			}
-			if clients[db], err = keywright.Open(ctx, at, mortals()); err != nil {
+			if clients[db], err = keywright.Open(ctx, at, applytest.Mortals()); err != nil {
 				return nil, err
 			}
 		}
 		return clients[db], nil
 	}, scan, decides, o)
-	if errors.Is(err, apply.ErrDone) {
+	if errors.Is(err, journal.ErrDone) {
 		os.Exit(0)
 	}
 	if err != nil || r.Refused+r.KeyCounts.Left > 0 {
@@ -93,12 +106,13 @@ func TestKilledRenames(t *testing.T) {
 			} else {
 				url = kt.Start(t, kt.Valkey).URL()
 			}
-			clients := open(t, url)
+			clients := applytest.Open(t, url)
 			for _, db := range dbs {
-				fill(t, clients, db)
-				fillMore(t, clients, db)
+				applytest.Fill(t, clients, db)
+				applytest.FillMore(t, clients, db)
 				for i := range 500 {
-					do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT", strconv.Itoa(4102444800000+i))
+					applytest.Do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT",
+						strconv.Itoa(4102444800000+i))
 				}
 			}
 			was := digests(t, url, clients)
@@ -111,14 +125,17 @@ func TestKilledRenames(t *testing.T) {
 						if times < 2 {
 							at = 1 + r.IntN(moments)
 						}
-						if _, again = dies(t, at, "RENAME_URL="+url, "RENAME_FOLDER="+folder,
+						if _, again = applytest.Dies(t, at, "RENAME_URL="+url, "RENAME_FOLDER="+folder,
 							"RENAME_BACK="+map[bool]string{true: "1"}[back]); again {
 							died++
 						}
 					}
 					want := map[bool]map[string]string{false: now, true: was}[back]
 					got := digests(t, url, clients)
-					maps.DeleteFunc(got, func(at, _ string) bool { return strings.Contains(at, " keywright:") && ends(t, clients, at) })
+					maps.DeleteFunc(got, func(at, _ string) bool {
+						return strings.Contains(at, " keywright:") && ends(t, clients,
+							at)
+					})
 					equalMaps(t, fmt.Sprintf("back %v", back), got, want)
 					if t.Failed() {
 						t.Fatal(slices.Sorted(maps.Keys(got)))
@@ -130,9 +147,9 @@ func TestKilledRenames(t *testing.T) {
 }
 
 // ends reports whether what a killed process has left expires.
-func ends(t testing.TB, clients apply.Clients, at string) bool {
+func ends(t testing.TB, clients restore.Clients, at string) bool {
 	db, name, _ := strings.Cut(at, " ")
 	n, err := strconv.Atoi(db)
 	must(t, err)
-	return do(t, clients, n, "PTTL", name).(int64) > 0
+	return applytest.Do(t, clients, n, "PTTL", name).(int64) > 0
 }

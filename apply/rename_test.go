@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -54,9 +56,9 @@ func (r *renamed) run(t testing.TB, url string, o plan.RenameOptions, k apply.Ke
 func renameBy(t testing.TB, url string, rule plan.Rule, scan apply.Scan, k apply.KeysOptions) *apply.KeysReport {
 	t.Helper()
 	if k.Live == nil {
-		k.Live = live(t, url, 64<<10)
+		k.Live = applytest.Live(t, url, 64<<10)
 	}
-	report, err := apply.Keys(t.Context(), open(t, url), scan, rule, k)
+	report, err := apply.Keys(t.Context(), applytest.Open(t, url), scan, rule, k)
 	must(t, err)
 	sums(t, &report)
 	return &report
@@ -94,14 +96,15 @@ func under(prefix string, all map[string]string) map[string]string {
 }
 
 // digests returns the values and expiries of all keys, by database and name.
-func digests(t testing.TB, url string, clients apply.Clients) map[string]string {
+func digests(t testing.TB, url string, clients restore.Clients) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	_, err := scanOf(url)(t.Context(), func(batch []source.Key) error {
 		for i := range batch {
 			name := string(batch[i].Name)
-			out[fmt.Sprintf("%d %s", batch[i].DB, name)] = fmt.Sprint(do(t, clients, batch[i].DB, "DEBUG", "DIGEST-VALUE", name),
-				do(t, clients, batch[i].DB, "PEXPIRETIME", name))
+			out[fmt.Sprintf("%d %s", batch[i].DB, name)] = fmt.Sprint(applytest.Do(t, clients, batch[i].DB, "DEBUG",
+				"DIGEST-VALUE", name),
+				applytest.Do(t, clients, batch[i].DB, "PEXPIRETIME", name))
 		}
 		return nil
 	})
@@ -138,10 +141,10 @@ func TestRename(t *testing.T) {
 				} else {
 					url = kt.Start(t, brand).URL()
 				}
-				clients := open(t, url)
+				clients := applytest.Open(t, url)
 				for _, db := range dbs {
-					fill(t, clients, db)
-					fillMore(t, clients, db)
+					applytest.Fill(t, clients, db)
+					applytest.FillMore(t, clients, db)
 				}
 				was := digests(t, url, clients)
 				r, file := renameOf(t, allKinds()...), t.TempDir()+"/undo"
@@ -154,12 +157,12 @@ func TestRename(t *testing.T) {
 				if again := r.run(t, url, plan.RenameOptions{}, apply.KeysOptions{}); again.Keys != 0 {
 					t.Errorf("again: %+v", again.KeyCounts)
 				}
-				do(t, clients, 0, "SET", "list", "in the way")
+				applytest.Do(t, clients, 0, "SET", "list", "in the way")
 				part := r.back(t, url, file)
 				if part.Changed != int64(len(was))-1 || why(part)[plan.Taken] != 1 {
 					t.Errorf("%+v %v", part.KeyCounts, why(part))
 				}
-				do(t, clients, 0, "DEL", "list")
+				applytest.Do(t, clients, 0, "DEL", "list")
 				if last := r.back(t, url, file); last.Changed != 1 {
 					t.Errorf("%+v %v", last.KeyCounts, why(last))
 				}
@@ -180,19 +183,19 @@ func TestRenameTaken(t *testing.T) {
 		} else {
 			url = kt.Start(t, kt.Valkey).URL()
 		}
-		clients := open(t, url)
+		clients := applytest.Open(t, url)
 		for _, args := range [][]string{{"SET", "u:1", "old"}, {"SET", "v:1", "new"},
 			{"SET", "u:2", "x", "PXAT", "4102444800123"},
 			{"SET", "v:2", "x", "PXAT", "4102444800123"}, {"SET", "u:3", "x"}, {"SET", "v:3", "x", "PXAT", "4102444800123"},
 			{"HSET", "u:4", "a", "b"}, {"HSET", "v:4", "a", "b"}, {"SET", "u:5", "x"}, {"SET", "u:7", "x"}, {"SET", "v:7", "x"},
 			{"SET", "w:6", "x"}, {"SET", "u:6", "x"}} {
-			do(t, clients, 0, args...)
+			applytest.Do(t, clients, 0, args...)
 		}
 		same := int64(0)
 		if cluster { // a killed run has made these copies
 			same = 2
 			for _, n := range []string{"2", "4", "3"} {
-				do(t, clients, 0, "SET", apply.MarkOf([]byte("u:"+n), "v:"+n), "copy", "PX", "60000")
+				applytest.Do(t, clients, 0, "SET", apply.MarkOf([]byte("u:"+n), "v:"+n), "copy", "PX", "60000")
 			}
 		}
 		r := renameOf(t, "u:{id}=v:{id}", "w:{id}=v:{id}")
@@ -201,7 +204,7 @@ func TestRenameTaken(t *testing.T) {
 		blocked := map[plan.Code]int{}
 		_, err = scanOf(url)(t.Context(), func(batch []source.Key) error {
 			decisions := plan.NewCollector(rule).Decide(batch)
-			must(t, apply.Blocked(t.Context(), clients, live(t, url, 0), batch, decisions))
+			must(t, apply.Blocked(t.Context(), clients, applytest.Live(t, url, 0), batch, decisions))
 			for _, d := range decisions {
 				if d.Meant {
 					blocked[d.Leave]++
@@ -223,7 +226,7 @@ func TestRenameTaken(t *testing.T) {
 		for key, want := range map[string]string{"u:1": "old", "v:1": "new",
 			"u:2": map[bool]string{true: "<nil>", false: "x"}[cluster], "v:2": "x", "u:7": "x", "u:3": "x", "u:5": "<nil>",
 			"v:5": "x", "u:6": "x", "w:6": "x", "v:6": "<nil>"} {
-			if got := fmt.Sprint(do(t, clients, 0, "GET", key)); got != want {
+			if got := fmt.Sprint(applytest.Do(t, clients, 0, "GET", key)); got != want {
 				t.Errorf("cluster %v: %s is %s, not %s", cluster, key, got, want)
 			}
 		}
@@ -299,18 +302,18 @@ func TestRenamedMeanwhile(t *testing.T) {
 	r := &renamed{ks, pairs}
 	for _, c := range renamedMeanwhile {
 		url := map[bool]string{false: single, true: cluster}[c.moved]
-		clients := open(t, url)
+		clients := applytest.Open(t, url)
 		run := func() *apply.KeysReport {
 			for _, name := range []string{c.key, c.to, "lock:a", "{lock:a}:shared", "{jobs:a}:workers", "{jobs:a}:leases"} {
-				do(t, clients, 0, "DEL", name)
+				applytest.Do(t, clients, 0, "DEL", name)
 			}
-			do(t, clients, 0, c.set...)
+			applytest.Do(t, clients, 0, c.set...)
 			o, times := apply.KeysOptions{}, 0
 			then := func() {
 				times++
 				args := slices.Clone(c.then)
 				args[len(args)-1] = strings.ReplaceAll(args[len(args)-1], "#", strconv.Itoa(times))
-				do(t, clients, 0, args...)
+				applytest.Do(t, clients, 0, args...)
 			}
 			if c.moved {
 				apply.Copied(&o, then)
@@ -327,9 +330,9 @@ func TestRenamedMeanwhile(t *testing.T) {
 		report := run()
 		if report.Changed != 0 && c.want != "" || c.want == "" && report.Changed+report.Gone != 1 ||
 			c.want != "" && why(report)[c.want] != 1 ||
-			do(t, clients, 0, "TYPE", c.key) != c.value || do(t, clients, 0, "TYPE", c.to) != c.copy {
-			t.Errorf("%s: %+v %v: %v and %v", c.name, report.KeyCounts, why(report), do(t, clients, 0, "TYPE", c.key),
-				do(t, clients, 0, "TYPE", c.to))
+			applytest.Do(t, clients, 0, "TYPE", c.key) != c.value || applytest.Do(t, clients, 0, "TYPE", c.to) != c.copy {
+			t.Errorf("%s: %+v %v: %v and %v", c.name, report.KeyCounts, why(report), applytest.Do(t, clients, 0, "TYPE", c.key),
+				applytest.Do(t, clients, 0, "TYPE", c.to))
 		}
 		if c.guard == "" {
 			continue
@@ -356,14 +359,14 @@ func TestUnlinkOldNames(t *testing.T) {
 		} else {
 			url = kt.Start(t, kt.Redis).URL()
 		}
-		clients := open(t, url)
+		clients := applytest.Open(t, url)
 		large := strings.Repeat("x", 100<<10)
 		for _, args := range [][]string{{"SET", "u:1", "x"}, {"SET", "v:1", "x"}, {"SET", "u:2", "x"}, {"SET", "v:2", "y"},
 			{"SET", "u:3", "x"},
 			{"SET", "u:4", large}, {"SET", "v:4", large}, {"SET", "u:5", large}, {"SET", "v:5", large[1:]},
 			{"SADD", "u:6", "a", "b"}, {"SADD", "v:6", "b", "a"},
 			{"SET", "u:7", "x"}, {"SET", "v:7", "x", "PXAT", "4102444800123"}} {
-			do(t, clients, 0, args...)
+			applytest.Do(t, clients, 0, args...)
 		}
 		r := renameOf(t, "u:{id}=v:{id}")
 		for _, again := range []bool{false, true} {
@@ -374,8 +377,8 @@ func TestUnlinkOldNames(t *testing.T) {
 			}
 		}
 		report := r.run(t, url, plan.RenameOptions{Drop: true, Superseded: true}, apply.KeysOptions{})
-		if report.Changed != 3 || why(report)[plan.NotCopied] != 1 || do(t, clients, 0, "GET", "u:3") != "x" ||
-			do(t, clients, 0, "GET", "v:2") != "y" {
+		if report.Changed != 3 || why(report)[plan.NotCopied] != 1 || applytest.Do(t, clients, 0, "GET", "u:3") != "x" ||
+			applytest.Do(t, clients, 0, "GET", "v:2") != "y" {
 			t.Errorf("cluster %v: %+v %v", cluster, report.KeyCounts, why(report))
 		}
 	}
@@ -392,7 +395,7 @@ func TestRenameUnderWriters(t *testing.T) {
 		} else {
 			url = kt.Start(t, kt.Redis).URL()
 		}
-		clients := open(t, url)
+		clients := applytest.Open(t, url)
 		c, err := clients(0)
 		must(t, err)
 		const keys, rounds = 100, 3
@@ -422,7 +425,8 @@ func TestRenameUnderWriters(t *testing.T) {
 		sum := int64(0)
 		for i := range keys {
 			for _, prefix := range []string{"u:", "v:"} {
-				if n, err := strconv.ParseInt(fmt.Sprint(do(t, clients, 0, "GET", prefix+strconv.Itoa(i))), 10, 64); err == nil {
+				if n, err := strconv.ParseInt(fmt.Sprint(applytest.Do(t, clients, 0, "GET", prefix+strconv.Itoa(i))), 10,
+					64); err == nil {
 					sum += n
 				}
 			}
@@ -437,8 +441,8 @@ func TestRenameUnderWriters(t *testing.T) {
 func TestRenameYieldedTwice(t *testing.T) {
 	t.Parallel()
 	url := kt.StartCluster(t, kt.Redis, 2, 0).URL()
-	clients := open(t, url)
-	do(t, clients, 0, "SET", "u:1", "x")
+	clients := applytest.Open(t, url)
+	applytest.Do(t, clients, 0, "SET", "u:1", "x")
 	r := renameOf(t, "u:{id}=v:{id}")
 	rule, err := plan.NewRename(r.ks, r.pairs, plan.RenameOptions{})
 	must(t, err)
@@ -446,17 +450,18 @@ func TestRenameYieldedTwice(t *testing.T) {
 		return source.Summary{}, each([]source.Key{{Name: []byte("u:1")}, {Name: []byte("u:1")}})
 	}
 	if report := renameBy(t, url, rule, twice, apply.KeysOptions{}); report.Changed != 1 || report.Gone != 1 ||
-		do(t, clients, 0, "GET", "v:1") != "x" {
-		t.Errorf("%+v: %v", report.KeyCounts, do(t, clients, 0, "GET", "v:1"))
+		applytest.Do(t, clients, 0, "GET", "v:1") != "x" {
+		t.Errorf("%+v: %v", report.KeyCounts, applytest.Do(t, clients, 0, "GET", "v:1"))
 	}
 	// Another run takes a copy over and removes the old key: the copy is its own now.
-	do(t, clients, 0, "SET", "u:2", "x")
+	applytest.Do(t, clients, 0, "SET", "u:2", "x")
 	o := apply.KeysOptions{}
 	apply.Copied(&o, func() {
-		do(t, clients, 0, "SET", apply.MarkOf([]byte("u:2"), "v:2"), "another run", "PX", "60000")
-		do(t, clients, 0, "DEL", "u:2")
+		applytest.Do(t, clients, 0, "SET", apply.MarkOf([]byte("u:2"), "v:2"), "another run", "PX", "60000")
+		applytest.Do(t, clients, 0, "DEL", "u:2")
 	})
-	if report := r.run(t, url, plan.RenameOptions{}, o); report.Gone != 1 || do(t, clients, 0, "GET", "v:2") != "x" {
-		t.Errorf("%+v: %v", report.KeyCounts, do(t, clients, 0, "GET", "v:2"))
+	if report := r.run(t, url, plan.RenameOptions{}, o); report.Gone != 1 || applytest.Do(t, clients, 0, "GET",
+		"v:2") != "x" {
+		t.Errorf("%+v: %v", report.KeyCounts, applytest.Do(t, clients, 0, "GET", "v:2"))
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -40,7 +43,7 @@ func (r *changes) toldAll(ctx context.Context, steps []*keyChange) error {
 	if err != nil {
 		return err
 	}
-	defer asks(ctx)()
+	defer wait.Ask(ctx)()
 	for _, s := range steps {
 		if _, _, err := r.retag(ctx, c.Raw(), s, true); err != nil {
 			return err
@@ -51,12 +54,12 @@ func (r *changes) toldAll(ctx context.Context, steps []*keyChange) error {
 
 // Tell tells sets that keep their names the new names beside the old ones, and changes nothing
 // else: as long as values are there under both names, their tags reach both.
-func Tell(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) error {
+func Tell(ctx context.Context, clients restore.Clients, scan Scan, rule plan.Rule, o KeysOptions) error {
 	r := &changes{Run: &Run{KeysOptions: o, left: map[plan.Code]*plan.Left{}}, clients: clients, rule: rule, copies: true}
-	ctx, stop := watched(ctx, o.Waiting)
+	ctx, stop := wait.Bound(ctx, o.Waiting)
 	defer stop(nil)
 	_, err := r.tell(ctx, scan)
-	return because(ctx, err)
+	return wait.Cause(ctx, err)
 }
 
 // retagged gives members of sets their new names, before the sets get new names, too.
@@ -79,8 +82,8 @@ func (r *changes) retags(ctx context.Context, c kernel.Raw, steps []*keyChange) 
 	for i, s := range steps {
 		n, set, err := r.retag(ctx, c, s, false)
 		_, said := kernel.IsServerError(err)
-		switch what, _ := judged(err); {
-		case said && what == refused:
+		switch what, _ := restore.Judge(err); {
+		case said && what == restore.Refused:
 			r.refuse(s, plan.Refused)
 		case err != nil:
 			r.unknown(steps[i:])
@@ -88,7 +91,7 @@ func (r *changes) retags(ctx context.Context, c kernel.Raw, steps []*keyChange) 
 		case !set:
 			r.leave(s.entry, plan.OtherType, s.key, s.db)
 		case n > 0:
-			r.count(s, KeyCounts{Changed: 1})
+			r.count(s, journal.KeyCounts{Changed: 1})
 		}
 	}
 	return nil
@@ -169,13 +172,13 @@ func (r *changes) tellAgain(ctx context.Context, c kernel.Raw, set []byte, membe
 
 // surely does what may be done twice, until it has an answer.
 func (r *changes) surely(ctx context.Context, do func() error) (err error) {
-	for attempt := range attempts {
-		if attempt > 0 && !pause(ctx, attempt, err) {
+	for attempt := range restore.Attempts {
+		if attempt > 0 && !restore.Pause(ctx, attempt, err) {
 			break
 		}
 		err = do()
-		if what, _ := judged(err); what != unknown {
-			heard(ctx)
+		if what, _ := restore.Judge(err); what != restore.Unknown {
+			wait.Answered(ctx)
 			break
 		}
 	}
@@ -198,8 +201,8 @@ func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 		if err := ctx.Err(); err != nil {
 			return true, err
 		}
-		if r.StillActs != nil {
-			if err := r.StillActs(); err != nil {
+		if r.StillHeld != nil {
+			if err := r.StillHeld(); err != nil {
 				return true, err
 			}
 		}

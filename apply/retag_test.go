@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/restore"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -28,26 +30,26 @@ keys:
 `
 
 // taggedServer is a server with pages 1 to n, of which both sets of names 1 have all.
-func taggedServer(t testing.TB, clients apply.Clients, n int) {
+func taggedServer(t testing.TB, clients restore.Clients, n int) {
 	t.Helper()
-	do(t, clients, 0, "FLUSHALL")
+	applytest.Do(t, clients, 0, "FLUSHALL")
 	for i := range n {
 		id := strconv.Itoa(i + 1)
-		do(t, clients, 0, "SET", "page:"+id, "value "+id, "PXAT", "4102444800123")
+		applytest.Do(t, clients, 0, "SET", "page:"+id, "value "+id, "PXAT", "4102444800123")
 		for _, set := range []string{"tag:1", "topic:1"} {
-			do(t, clients, 0, "ZADD", set, "410244480000"+id, "page:"+id)
+			applytest.Do(t, clients, 0, "ZADD", set, "410244480000"+id, "page:"+id)
 		}
 	}
-	do(t, clients, 0, "ZADD", "tag:1", "5", "part:1", "6", "page:gone", "7", "\xff\x00 x")
-	do(t, clients, 0, "ZADD", "tag:2", "5", "part:1")
-	do(t, clients, 0, "ZADD", "best:1", "5", "page:1")
+	applytest.Do(t, clients, 0, "ZADD", "tag:1", "5", "part:1", "6", "page:gone", "7", "\xff\x00 x")
+	applytest.Do(t, clients, 0, "ZADD", "tag:2", "5", "part:1")
+	applytest.Do(t, clients, 0, "ZADD", "best:1", "5", "page:1")
 }
 
 // membersOf returns the members of a set with their scores.
-func membersOf(t testing.TB, clients apply.Clients, set string) map[string]string {
+func membersOf(t testing.TB, clients restore.Clients, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, pair := range do(t, clients, 0, "ZRANGE", set, "0", "-1", "WITHSCORES").([]any) {
+	for _, pair := range applytest.Do(t, clients, 0, "ZRANGE", set, "0", "-1", "WITHSCORES").([]any) {
 		out[fmt.Sprint(pair.([]any)[0])] = fmt.Sprintf("%.0f", pair.([]any)[1])
 	}
 	return out
@@ -64,14 +66,14 @@ func taggedRule(t testing.TB, o plan.RenameOptions) (*renamed, *plan.Rename) {
 }
 
 // reached fails unless each page is in the sets by the name that it has.
-func reached(t testing.TB, clients apply.Clients, n int, when string) {
+func reached(t testing.TB, clients restore.Clients, n int, when string) {
 	t.Helper()
 	sets := [][]string{{"tag:1"}, {"topic:1", "top:1"}}
 	for i := range n {
 		for _, name := range []string{"page:" + strconv.Itoa(i+1), "pg:" + strconv.Itoa(i+1)} {
 			for _, names := range sets {
-				if do(t, clients, 0, "EXISTS", name) == int64(1) && !slices.ContainsFunc(names, func(set string) bool {
-					return do(t, clients, 0, "ZSCORE", set, name) != nil
+				if applytest.Do(t, clients, 0, "EXISTS", name) == int64(1) && !slices.ContainsFunc(names, func(set string) bool {
+					return applytest.Do(t, clients, 0, "ZSCORE", set, name) != nil
 				}) {
 					t.Fatalf("%s: %v do not reach %s", when, names, name)
 				}
@@ -94,12 +96,12 @@ func TestRenameTags(t *testing.T) {
 			} else {
 				url = kt.Start(t, kt.Redis).URL()
 			}
-			clients := open(t, url)
+			clients := applytest.Open(t, url)
 			taggedServer(t, clients, 6)
-			do(t, clients, 0, "SET", "pg:5", "in the way")
-			do(t, clients, 0, "ZADD", "tag:1", "9", "pg:1", "99999999999999", "pg:2")
-			do(t, clients, 0, "SET", "{page:7}:fill", "loads", "PX", "600000")
-			do(t, clients, 0, "ZADD", "tag:1", "8", "page:7")
+			applytest.Do(t, clients, 0, "SET", "pg:5", "in the way")
+			applytest.Do(t, clients, 0, "ZADD", "tag:1", "9", "pg:1", "99999999999999", "pg:2")
+			applytest.Do(t, clients, 0, "SET", "{page:7}:fill", "loads", "PX", "600000")
+			applytest.Do(t, clients, 0, "ZADD", "tag:1", "8", "page:7")
 			was := membersOf(t, clients, "tag:1")
 			r, _ := taggedRule(t, plan.RenameOptions{})
 			o, file := plan.RenameOptions{Retag: true}, t.TempDir()+"/undo"
@@ -142,14 +144,14 @@ func TestRenameTagsEndsAnywhere(t *testing.T) {
 	t.Parallel()
 	const pages = 3
 	url := kt.Start(t, kt.Valkey).URL()
-	clients := open(t, url)
+	clients := applytest.Open(t, url)
 	r, _ := taggedRule(t, plan.RenameOptions{})
 	var whole map[string]string
 	for stop := 0; ; stop++ {
 		taggedServer(t, clients, pages)
 		_, rule := taggedRule(t, plan.RenameOptions{Retag: true})
 		steps, ended := 0, errors.New("ended")
-		o := apply.KeysOptions{Live: live(t, url, 64<<10), StillActs: func() error {
+		o := apply.KeysOptions{Live: applytest.Live(t, url, 64<<10), StillHeld: func() error {
 			if steps++; steps > stop && whole != nil {
 				return ended
 			}
@@ -186,15 +188,15 @@ func TestRenameTagsEndsAnywhere(t *testing.T) {
 func TestTagsInPlans(t *testing.T) {
 	t.Parallel()
 	url := kt.Start(t, kt.Redis).URL()
-	clients := open(t, url)
+	clients := applytest.Open(t, url)
 	taggedServer(t, clients, 3)
-	do(t, clients, 0, "SET", "tag:3", "not a set")
+	applytest.Do(t, clients, 0, "SET", "tag:3", "not a set")
 	planned := func() int64 {
 		_, rule := taggedRule(t, plan.RenameOptions{Retag: true})
 		c, p := plan.NewCollector(rule), &plan.Plan{}
 		_, err := scanOf(url)(t.Context(), func(batch []source.Key) error {
 			decisions := c.Decide(batch)
-			must(t, apply.Blocked(t.Context(), clients, live(t, url, 0), batch, decisions))
+			must(t, apply.Blocked(t.Context(), clients, applytest.Live(t, url, 0), batch, decisions))
 			c.Count(batch, decisions)
 			return nil
 		})
@@ -224,8 +226,8 @@ func TestTagsInPlans(t *testing.T) {
 func TestRenameLargeTag(t *testing.T) {
 	t.Parallel()
 	url := kt.Start(t, kt.Valkey).URL()
-	clients := open(t, url)
-	do(t, clients, 0, "EVAL", `for i = 1, 3000 do redis.call('ZADD', 'tag:1', i, 'page:' .. i) end`, "0")
+	clients := applytest.Open(t, url)
+	applytest.Do(t, clients, 0, "EVAL", `for i = 1, 3000 do redis.call('ZADD', 'tag:1', i, 'page:' .. i) end`, "0")
 	r, _ := taggedRule(t, plan.RenameOptions{})
 	r.run(t, url, plan.RenameOptions{Retag: true}, apply.KeysOptions{})
 	got := membersOf(t, clients, "tag:1")
@@ -250,7 +252,7 @@ func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
 			} else {
 				url = kt.Start(t, kt.Redis).URL()
 			}
-			clients := open(t, url)
+			clients := applytest.Open(t, url)
 			comes := func() bool {
 				taggedServer(t, clients, 2)
 				r, _ := taggedRule(t, plan.RenameOptions{})
@@ -259,11 +261,11 @@ func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
 					if string(set) != "tag:1" {
 						return
 					}
-					do(t, clients, 0, "SET", "page:1", "again", "PX", "600000")
-					do(t, clients, 0, "ZADD", "tag:1", "4102444800777", "page:1")
+					applytest.Do(t, clients, 0, "SET", "page:1", "again", "PX", "600000")
+					applytest.Do(t, clients, 0, "ZADD", "tag:1", "4102444800777", "page:1")
 				})
 				r.run(t, url, plan.RenameOptions{Retag: true}, o)
-				return do(t, clients, 0, "ZSCORE", "tag:1", "page:1") != nil
+				return applytest.Do(t, clients, 0, "ZSCORE", "tag:1", "page:1") != nil
 			}
 			if !comes() {
 				t.Error("the tag does not reach it")
@@ -284,7 +286,7 @@ func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
 func TestReasonsOfAllReadings(t *testing.T) {
 	t.Parallel()
 	url := kt.Start(t, kt.Valkey).URL()
-	clients := open(t, url)
+	clients := applytest.Open(t, url)
 	taggedServer(t, clients, 2)
 	_, rule := taggedRule(t, plan.RenameOptions{Retag: true})
 	scan := func(context.Context, func([]source.Key) error) (source.Summary, error) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
@@ -31,22 +33,22 @@ func Walk(ctx context.Context, walk func(context.Context, *Run) (source.Summary,
 		return r.report, err
 	}
 	if o.Journal != nil {
-		for entry, c := range o.Journal.before() {
+		for entry, c := range o.Journal.Before() {
 			r.Add(entry, c)
 		}
 	}
-	ctx, stop := watched(ctx, o.Waiting)
+	ctx, stop := wait.Bound(ctx, o.Waiting)
 	defer stop(nil)
 	sum, err := walk(ctx, r)
-	return r.end(sum, because(ctx, err))
+	return r.end(sum, wait.Cause(ctx, err))
 }
 
 // newRun begins a run; ErrDone if the plan of its journal was executed to its end.
 func newRun(o KeysOptions) (*Run, error) {
 	r := &Run{KeysOptions: o, left: map[plan.Code]*plan.Left{}, began: time.Now()}
-	r.report.Entries = map[string]*KeyCounts{}
+	r.report.Entries = map[string]*journal.KeyCounts{}
 	if o.Journal != nil && o.Journal.Done() {
-		return r, ErrDone
+		return r, journal.ErrDone
 	}
 	return r, nil
 }
@@ -54,7 +56,7 @@ func newRun(o KeysOptions) (*Run, error) {
 // end writes the last line of the journal, and gives the report.
 func (r *Run) end(sum source.Summary, err error) (KeysReport, error) {
 	if r.Journal != nil {
-		err = errors.Join(err, r.Journal.state(r.report.Entries, err == nil && len(sum.Incomplete) == 0))
+		err = errors.Join(err, r.Journal.Save(r.report.Entries, err == nil && len(sum.Incomplete) == 0))
 	}
 	r.report.Left, r.report.Summary = plan.Ranked(r.left), sum
 	return r.report, err
@@ -71,24 +73,24 @@ func (r *Run) Begin(ctx context.Context, open map[string]int64, bytes int64) err
 	if err := r.pace(ctx, n, bytes); err != nil {
 		return err
 	}
-	if r.StillActs != nil {
-		if err := r.StillActs(); err != nil {
+	if r.StillHeld != nil {
+		if err := r.StillHeld(); err != nil {
 			return err
 		}
 	}
 	if r.Journal != nil {
-		return r.Journal.begin(r.report.Entries, open)
+		return r.Journal.Begin(r.report.Entries, open)
 	}
 	return nil
 }
 
 // Add adds to the counts of all and of an entry.
-func (r *Run) Add(entry string, c KeyCounts) {
+func (r *Run) Add(entry string, c journal.KeyCounts) {
 	if r.report.Entries[entry] == nil {
-		r.report.Entries[entry] = &KeyCounts{}
+		r.report.Entries[entry] = &journal.KeyCounts{}
 	}
-	r.report.plus(c)
-	r.report.Entries[entry].plus(c)
+	r.report.Plus(c)
+	r.report.Entries[entry].Plus(c)
 	if r.Progress != nil {
 		r.Progress(r.report.Keys)
 	}
@@ -97,7 +99,7 @@ func (r *Run) Add(entry string, c KeyCounts) {
 // Leave counts a key that is left alone.
 func (r *Run) Leave(entry string, why plan.Code, key []byte, db int) {
 	plan.LeaveIn(r.left, why, key, db)
-	c := KeyCounts{Keys: 1, Left: 1}
+	c := journal.KeyCounts{Keys: 1, Left: 1}
 	if why == plan.Refused {
 		c.Left, c.Refused = 0, 1
 	}
@@ -107,7 +109,7 @@ func (r *Run) Leave(entry string, why plan.Code, key []byte, db int) {
 // LeaveAll counts keys that are left alone for one reason, with examples of them.
 func (r *Run) LeaveAll(entry string, l plan.Left) {
 	plan.LeaveAllIn(r.left, l)
-	r.Add(entry, KeyCounts{Keys: l.Keys, Left: l.Keys})
+	r.Add(entry, journal.KeyCounts{Keys: l.Keys, Left: l.Keys})
 }
 
 // pace keeps the rates.

@@ -2,13 +2,18 @@ package apply
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/slot"
@@ -80,7 +85,7 @@ func (s *keyChange) oneSlot() bool {
 
 func (r *changes) unknown(steps []*keyChange) {
 	for _, s := range steps {
-		r.count(s, KeyCounts{Unknown: 1})
+		r.count(s, journal.KeyCounts{Unknown: 1})
 	}
 }
 
@@ -88,7 +93,7 @@ func (r *changes) unknown(steps []*keyChange) {
 func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	var last error
 	for attempt := 0; len(steps) > 0; attempt++ {
-		if attempt > 0 && (attempt == attempts || !pause(ctx, attempt, last)) {
+		if attempt > 0 && (attempt == restore.Attempts || !restore.Pause(ctx, attempt, last)) {
 			break
 		}
 		list := make(kernel.Commands, len(steps))
@@ -104,7 +109,7 @@ func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange
 			}
 		}
 		if steps = again; len(again) < unanswered {
-			heard(ctx)
+			wait.Answered(ctx)
 		}
 	}
 	r.unknown(steps)
@@ -175,12 +180,12 @@ func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 	if s.How == plan.Move && err == nil && said == "" && n == 0 {
 		said = "taken"
 	}
-	what, reason := judged(err)
+	what, reason := restore.Judge(err)
 	switch {
-	case what == unknown:
+	case what == restore.Unknown:
 		return err
 	case s.How == plan.Move && strings.Contains(reason, "no such key"):
-		r.count(s, map[bool]KeyCounts{true: {Changed: 1}, false: {Gone: 1}}[s.doubt]) // the lost attempt did it
+		r.count(s, map[bool]journal.KeyCounts{true: {Changed: 1}, false: {Gone: 1}}[s.doubt]) // the lost attempt did it
 	case err != nil:
 		code := plan.Refused
 		if strings.Contains(reason, "LFU") {
@@ -188,11 +193,12 @@ func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 		}
 		r.refuse(s, code)
 	case n > 0, said == "done":
-		r.count(s, KeyCounts{Changed: 1})
-	case s.doubt && (said == "" || said == "gone" || said == "ttl" || s.How == plan.Persist && said == "changed"): // the lost attempt did it
-		r.count(s, KeyCounts{Changed: 1})
+		r.count(s, journal.KeyCounts{Changed: 1})
+	case s.doubt && (said == "" || said == "gone" || said == "ttl" || s.How == plan.Persist && said == "changed"):
+		// the lost attempt did it
+		r.count(s, journal.KeyCounts{Changed: 1})
 	case said == "", said == "gone":
-		r.count(s, KeyCounts{Gone: 1})
+		r.count(s, journal.KeyCounts{Gone: 1})
 	default:
 		r.leave(s.entry, refusals[said], s.key, s.db)
 	}
@@ -202,7 +208,7 @@ func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 // refuse counts a key that the server did not permit to change.
 func (r *changes) refuse(s *keyChange, why plan.Code) {
 	plan.LeaveIn(r.left, why, s.key, s.db)
-	r.count(s, KeyCounts{Refused: 1})
+	r.count(s, journal.KeyCounts{Refused: 1})
 }
 
 // kept leaves alone the keys whose newer ones are not all there any more.
@@ -267,7 +273,7 @@ func (r *changes) items(ctx context.Context, c kernel.Raw, steps []*keyChange) e
 		group.Go(func() {
 			defer func() { <-room }()
 			if results[i].there, results[i].err = r.Item(ctx, s.entry, Item{s.key, s.db, s.sums}); results[i].err == nil {
-				heard(ctx)
+				wait.Answered(ctx)
 			}
 		})
 	}
@@ -275,15 +281,15 @@ func (r *changes) items(ctx context.Context, c kernel.Raw, steps []*keyChange) e
 	for i, s := range steps {
 		switch res := results[i]; {
 		case res.err != nil && ctx.Err() != nil:
-			r.count(s, KeyCounts{Unknown: 1})
+			r.count(s, journal.KeyCounts{Unknown: 1})
 		case errors.Is(res.err, entity.ErrVersion):
 			r.leave(s.entry, plan.Changed, s.key, s.db)
 		case res.err != nil:
 			r.refuse(s, plan.Refused)
 		case res.there:
-			r.count(s, KeyCounts{Changed: 1})
+			r.count(s, journal.KeyCounts{Changed: 1})
 		default:
-			r.count(s, KeyCounts{Gone: 1})
+			r.count(s, journal.KeyCounts{Gone: 1})
 		}
 	}
 	return ctx.Err()
@@ -308,7 +314,7 @@ func (r *changes) unused(ctx context.Context, c kernel.Raw, steps []*keyChange) 
 		answer, said := kernel.IsServerError(err)
 		switch {
 		case kernel.IsNil(err):
-			r.count(s, KeyCounts{Gone: 1})
+			r.count(s, journal.KeyCounts{Gone: 1})
 		case said && strings.Contains(answer.Error(), "LFU"):
 			r.refuse(s, plan.NotIdle)
 		case said:
@@ -323,4 +329,19 @@ func (r *changes) unused(ctx context.Context, c kernel.Raw, steps []*keyChange) 
 		}
 	}
 	return out, nil
+}
+
+//go:embed *.lua
+var files embed.FS
+
+// scripts lists the scripts of this package and their parts.
+var scripts = lua.New(files)
+
+// eval returns the command that runs a script of this package.
+func eval(b kernel.Builder, name string, keys []string, args ...string) kernel.Command {
+	text := scripts.Script(name)
+	if err := lua.TakenBy(text).Refuse(len(keys), len(args)); err != nil {
+		text = "return redis.error_reply(" + strconv.Quote("ERR "+err.Error()) + ")"
+	}
+	return b.Eval().Script(text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 }

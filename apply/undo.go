@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/internal/jsonbound"
@@ -60,7 +60,7 @@ var ErrNoUndo = errors.New("it does not say what was renamed or given a TTL")
 // OpenUndo begins such a file, or goes on with that of the same plan.
 func OpenUndo(path string, p *plan.Plan) (*Undo, error) {
 	u := &Undo{Plan: p, path: path}
-	f, err := openOwn(path)
+	f, err := journal.OpenOwn(path)
 	if err != nil {
 		return nil, err
 	}
@@ -121,21 +121,6 @@ func (u *Undo) resume() error {
 		return err
 	}
 	return filelock.SyncFolder(filepath.Dir(u.path))
-}
-
-// openOwn opens a file to go on with it, or makes it. What is no file of a folder, as a
-// link to another one, is an error: it is none of ours.
-func openOwn(path string) (*os.File, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	return os.OpenFile(path, os.O_RDWR, 0o600)
 }
 
 func (u *Undo) head() (undoHead, error) {

@@ -11,6 +11,9 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -40,8 +43,8 @@ func (l *leaving) leave(away func(*kt.Server)) {
 
 // waiting says how long a run waits. Told much more often than it may be it would not end: then the server comes back,
 // and the test fails by what the run returns.
-func (l *leaving) waiting(t *testing.T, back func(*kt.Server)) apply.Waiting {
-	return apply.Waiting{Server: "the target", Patience: 600 * time.Millisecond, Told: func(time.Duration, error) {
+func (l *leaving) waiting(t *testing.T, back func(*kt.Server)) wait.Waiting {
+	return wait.Waiting{Server: "the target", Patience: 600 * time.Millisecond, Told: func(time.Duration, error) {
 		if l.gone.Load() && l.told.Add(1) == 12 { // answers that were on their way begin it again
 			t.Error("it is told again and again")
 			go back(l.Server)
@@ -52,7 +55,7 @@ func (l *leaving) waiting(t *testing.T, back func(*kt.Server)) apply.Waiting {
 // isAway looks at the error of a run whose server went away.
 func isAway(t *testing.T, err error, told int64) {
 	t.Helper()
-	var away *apply.AwayError
+	var away *wait.AwayError
 	if !errors.As(err, &away) || away.Server != "the target" || away.Silent != 600*time.Millisecond ||
 		!strings.Contains(err.Error(), "the target has not answered for 600ms") {
 		t.Errorf("%v", err)
@@ -67,12 +70,12 @@ func isAway(t *testing.T, err error, told int64) {
 func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	for how, goes := range goes {
-		for _, existing := range []apply.Existing{apply.Replace, apply.Different} {
+		for _, existing := range []restore.Existing{restore.Replace, restore.Different} {
 			t.Run(fmt.Sprint(how, "/", existing), func(t *testing.T) {
 				t.Parallel()
 				to := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 				to.Do("SET", "v", "x")
-				payload, version := footed(to.Do("DUMP", "v").(string))
+				payload, version := applytest.Payload(to.Do("DUMP", "v").(string))
 				to.Do("FLUSHALL")
 				const count = 3000
 				all := func(yield func(*archive.Record, error) bool) {
@@ -85,16 +88,16 @@ func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 					}
 				}
 				l := &leaving{Server: to}
-				o := apply.RestoreOptions{Existing: existing, Live: live(t, to.URL(), 1<<20),
+				o := restore.Options{Existing: existing, Live: applytest.Live(t, to.URL(), 1<<20),
 					Waiting: l.waiting(t, goes.back), Wrote: func(int, []byte) { l.leave(goes.away) }}
-				r, err := apply.Restore(t.Context(), open(t, to.URL()), all, o)
+				r, err := restore.Restore(t.Context(), applytest.Open(t, to.URL()), all, o)
 				isAway(t, err, l.told.Load())
-				if adds(t, r); r.Unknown == 0 || r.Restored == 0 {
+				if applytest.Adds(t, r); r.Unknown == 0 || r.Restored == 0 {
 					t.Errorf("%+v", r.Counts)
 				}
 				goes.back(to)
-				r, err = apply.Restore(t.Context(), open(t, to.URL()), all,
-					apply.RestoreOptions{Existing: apply.Different, Live: live(t, to.URL(), 1<<20)})
+				r, err = restore.Restore(t.Context(), applytest.Open(t, to.URL()), all,
+					restore.Options{Existing: restore.Different, Live: applytest.Live(t, to.URL(), 1<<20)})
 				must(t, err)
 				if r.Restored+r.Same != count || to.Do("DBSIZE") != int64(count) {
 					t.Errorf("%+v, %v keys", r.Counts, to.Do("DBSIZE"))
@@ -109,13 +112,13 @@ func TestPartsEndWhenTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Valkey)
 	l := &leaving{Server: to}
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), parts("list", 40, func(part int) {
+	r, err := restore.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Parts("list", 40, func(part int) {
 		if part == 20 {
 			l.leave((*kt.Server).Stop)
 		}
-	}), apply.RestoreOptions{Writers: 1, Waiting: l.waiting(t, (*kt.Server).Continue)})
+	}), restore.Options{Writers: 1, Waiting: l.waiting(t, (*kt.Server).Continue)})
 	isAway(t, err, l.told.Load())
-	if adds(t, r); r.Restored > 0 {
+	if applytest.Adds(t, r); r.Restored > 0 {
 		t.Errorf("%+v", r.Counts)
 	}
 }
@@ -142,7 +145,7 @@ func TestChangesEndWhenTheServerIsGone(t *testing.T) {
 			}
 			rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
 			must(t, err)
-			r, err := apply.Keys(t.Context(), open(t, to.URL()), scan, rule, o)
+			r, err := apply.Keys(t.Context(), applytest.Open(t, to.URL()), scan, rule, o)
 			isAway(t, err, l.told.Load())
 			if r.Unknown == 0 || r.Gone == 0 {
 				t.Errorf("%+v", r.KeyCounts)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -54,7 +54,10 @@ func TestARestoreSaysThatItWaits(t *testing.T) {
 	s.Continue()
 	said.Reset()
 	again := keywrightWith(t, &said, "restore", file, "-f", declaration, "-u", s.URL(), "--apply")
-	expect.Eventually(t, "another process may act", func() bool { return s.Do("EXISTS", apply.ActingKey) == int64(0) })
+	expect.Eventually(t, "another process may act", func() bool {
+		return s.Do("EXISTS",
+			writelease.Key) == int64(0)
+	})
 	if err := again.Run(); err != nil || s.Do("DBSIZE").(int64) < 3000 {
 		t.Errorf("%v, %s keys: %s", err, strconv.FormatInt(s.Do("DBSIZE").(int64), 10), said.String())
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
@@ -89,7 +89,8 @@ func sameKeys(t testing.TB, want, got map[string]string) {
 		}
 	}
 	for key, is := range got {
-		if _, name, _ := strings.Cut(key, " "); strings.HasPrefix(name, apply.TemporaryPrefix) || name == apply.ActingKey {
+		if _, name, _ := strings.Cut(key, " "); strings.HasPrefix(name,
+			writelease.TemporaryPrefix) || name == writelease.Key {
 			if strings.HasSuffix(is, "until -1") {
 				say("%q is left, and has no TTL", key)
 			}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
@@ -396,7 +396,7 @@ func TestKilledJanitor(t *testing.T) {
 				"0").(int64); left > kept {
 				midway++
 			}
-			d.s.Do("DEL", apply.ActingKey, janitor.TurnKey) // as it is when their leases have ended
+			d.s.Do("DEL", writelease.Key, janitor.TurnKey) // as it is when their leases have ended
 		}
 		url, end := d.serve(plans)
 		done := d.until(url, "tidy", func(j tidied) bool { return j.LastRun != "" && j.State == "idle" })

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -313,8 +313,8 @@ func (p *place) whole(t *testing.T, v *moved) (requests int) {
 
 // alone makes the next process the only one that changes keys: those of processes that were killed end after 15 s.
 func (p *place) alone() {
-	p.from.Do("DEL", apply.ActingKey)
-	p.to.Do("DEL", apply.ActingKey)
+	p.from.Do("DEL", writelease.Key)
+	p.to.Do("DEL", writelease.Key)
 }
 
 // moment says at which of its requests a run is harmed: late in the gate, when it changes keys, else by lot.

@@ -4,14 +4,18 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // isExampleTitle reports whether a word of a title is one for examples.
 func isExampleTitle(title string) bool {
-	for _, w := range wordsIn(title) {
-		low := folded(w)
-		for _, e := range exampleTitles {
-			if low == folded(e) || len(e) > 5 && strings.HasPrefix(low, folded(e)) {
+	for _, w := range wording.WordsIn(title) {
+		low := wording.Folded(w)
+		for _, e := range wording.ExampleTitles {
+			if low == wording.Folded(e) || len(e) > 5 && strings.HasPrefix(low, wording.Folded(e)) {
 				return true
 			}
 		}
@@ -21,70 +25,37 @@ func isExampleTitle(title string) bool {
 
 // exampleLabel reports whether a line says that what follows are examples: **Example:**.
 func exampleLabel(l string) bool {
-	text := strings.Trim(plainText(l), " *_-:：#>")
+	text := strings.Trim(markdown.PlainText(l), " *_-:：#>")
 	return text != "" && utf8.RuneCountInString(text) < 24 && isExampleTitle(text)
-}
-
-// instanceOfKey reports whether a key without placeholders is another one with words in their
-// places: person:anna of person:{handle}.
-func (s *shape) instanceOfKey(o *shape) bool {
-	if s.sep != o.sep || len(s.parts) != len(o.parts) || s.holes() > 0 && !s.concrete() {
-		return false
-	}
-	words := 0
-	for i, p := range s.parts {
-		q := o.parts[i]
-		switch {
-		case same(p, q):
-		case i > 0 && q.isHole() && !q[0].value:
-			words++
-		default:
-			return false
-		}
-	}
-	return words > 0
 }
 
 // illustrates reports whether a key that is mentioned as an example, or in a command below the
 // key that it is one of, says nothing of its own.
 func (g *merged) illustrates(h *merged) bool {
-	if g.typ != "" && h.typ != "" && g.typ != h.typ && betterType(h.typ, g.typ) != h.typ {
+	if g.Type != "" && h.Type != "" && g.Type != h.Type && betterType(h.Type, g.Type) != h.Type {
 		return false
 	}
-	return (g.shown || g.commands && g.section != "" && g.section == h.section && g.line > h.line) &&
-		g.shape.instanceOfKey(&h.shape)
+	return (g.shown || g.commands && g.Section != "" && g.Section == h.Section && g.Line > h.Line) &&
+		g.Shape.InstanceOfKey(&h.Shape)
 }
 
 // dropExamples drops what the page names only as an example, in a sentence.
 func (c *collector) dropExamples(list []*merged) []*merged {
 	return slices.DeleteFunc(list, func(g *merged) bool {
-		if g.quoted {
-			c.pass(g.line, g.shape.raw, "it is given as an example")
+		if g.Quoted {
+			c.Pass(g.Line, g.Shape.Raw, "it is given as an example")
 		}
-		return g.quoted
+		return g.Quoted
 	})
-}
-
-// lastLine returns the last line of a piece of text that says anything, or what was before it.
-func (b *block) lastLine(before string) string {
-	if b.code != nil || b.rows != nil {
-		return ""
-	}
-	for i := len(b.text) - 1; i >= 0; i-- {
-		if strings.TrimSpace(b.text[i]) != "" {
-			return b.text[i]
-		}
-	}
-	return before
 }
 
 // onlyExamples notes that what was found is given as an example, and is dropped if it is one of
 // nothing.
 func (c *collector) onlyExamples(from int) {
-	for i := from; i < len(c.found); i++ {
-		one := &c.found[i]
-		one.shows = one.holes() == 0 || one.concrete()
-		one.quoted = one.shows
+	for i := from; i < len(c.Found); i++ {
+		one := &c.Found[i]
+		one.Shows = one.Holes() == 0 || one.Concrete()
+		one.Quoted = one.Shows
 	}
 }
 
@@ -101,7 +72,7 @@ func (c *collector) withoutFields(keys []Key) []Key {
 		return keys
 	}
 	for _, l := range c.lines {
-		for _, s := range spans(l[:min(len(l), maxLine)]) {
+		for _, s := range markdown.Spans(l[:min(len(l), maxLine)]) {
 			named[s] = true
 		}
 	}
@@ -111,10 +82,10 @@ func (c *collector) withoutFields(keys []Key) []Key {
 			!hashes[nameless.ReplaceAllString(k.Pattern[:at], "{}")] {
 			return false
 		}
-		c.pass(k.Line, k.Pattern, "it may be a field of a hash")
+		c.Pass(k.Line, k.Pattern, "it may be a field of a hash")
 		return true
 	})
 }
 
 // nameless are placeholders, whose names say nothing here.
-var nameless = lazy(`\{[^{}#]*\}`)
+var nameless = regex.Lazy(`\{[^{}#]*\}`)

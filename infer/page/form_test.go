@@ -1,13 +1,17 @@
 package page
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
+)
 
 // TestEveryFormIsOne compiles what is otherwise compiled when it is used.
 func TestEveryFormIsOne(t *testing.T) {
-	for _, f := range forms {
+	for _, f := range regex.All {
 		f()
 	}
-	if len(forms) < 100 {
-		t.Errorf("%d forms", len(forms))
+	if len(regex.All) < 100 {
+		t.Errorf("%d forms", len(regex.All))
 	}
 }

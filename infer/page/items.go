@@ -2,15 +2,22 @@ package page
 
 import (
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // What an item of a list names need not be code: the first word is a key if it has a
 // placeholder and the item tells its type or its TTL, or if it is one word among such items.
 var (
-	bareItem = lazy("^(\\s*(?:[-*+•]|\\d+[.)])\\s+)((?:<[^<>\\n]{1,40}>|\\{[^{}\\n]{1,40}\\}|" +
+	bareItem = regex.Lazy("^(\\s*(?:[-*+•]|\\d+[.)])\\s+)((?:<[^<>\\n]{1,40}>|\\{[^{}\\n]{1,40}\\}|" +
 		"[^\\s*`])+?)[:,;]?(?:\\s+(.*))?$")
-	wordItem = lazy("^(\\s*(?:[-*+•]|\\d+[.)])\\s+)`?([A-Za-z][\\w.-]*)`?(?:\\s+[-–—(]|\\s*[:：]\\s|：)\\s*(.*)$")
-	emphasis = lazy("(^|[\\s(])(?:\\*\\*|__|\\*)([^\\s*`]+?)(?:\\*\\*|__|\\*)")
+	wordItem = regex.Lazy("^(\\s*(?:[-*+•]|\\d+[.)])\\s+)`?([A-Za-z][\\w.-]*)`?(?:\\s+[-–—(]|\\s*[:：]\\s|：)\\s*(.*)$")
+	emphasis = regex.Lazy("(^|[\\s(])(?:\\*\\*|__|\\*)([^\\s*`]+?)(?:\\*\\*|__|\\*)")
 )
 
 // marked returns a line in which keys that are not code are: bold ones, and one that begins an
@@ -25,8 +32,8 @@ func (c *collector) marked(l string, line int) string {
 	m := bareItem.FindStringSubmatch(l)
 	switch {
 	case m == nil || !hasHole(m[2]) && !isParted(m[2]):
-	case typeIn(m[3]) == "" && ttlOfRemark(m[3]) == "":
-		c.pass(line, m[2], "nothing says that it is a key")
+	case wording.TypeIn(m[3]) == "" && wording.TTLOfRemark(m[3]) == "":
+		c.Pass(line, m[2], "nothing says that it is a key")
 	default:
 		l = m[1] + "`" + m[2] + "` " + m[3]
 	}
@@ -35,37 +42,37 @@ func (c *collector) marked(l string, line int) string {
 
 // hasHole reports whether a word is a key with a placeholder.
 func hasHole(word string) bool {
-	s, ok := parse(word)
-	return ok && s.colons() > 0 && s.holes() > 0 && s.rooted() && !s.glob && !s.notAKey() && !s.meta()
+	s, ok := shape.Parse(word)
+	return ok && s.Colons() > 0 && s.Holes() > 0 && s.Rooted() && !s.Glob && !s.NotAKey() && !s.Meta()
 }
 
 // isParted reports whether a word is a name with a placeholder and no colon: session-<token>.
 func isParted(word string) bool {
-	s, ok := parse(word)
-	return ok && s.colons() == 0 && s.holes() > 0 && !s.concrete() && s.rooted() && s.hasWord() && !s.glob &&
-		!s.notAKey() && strings.ContainsAny(s.parts[0].text(), "-_.")
+	s, ok := shape.Parse(word)
+	return ok && s.Colons() == 0 && s.Holes() > 0 && !s.Concrete() && s.Rooted() && s.HasWord() && !s.Glob &&
+		!s.NotAKey() && strings.ContainsAny(s.Parts[0].Text(), "-_.")
 }
 
 // item reads a list item that begins with a key in code, and reports whether it does.
 func (c *collector) item(key, rest string, line int, section string) bool {
-	doc := strings.TrimLeft(plainText(rest), "-–—:→> ")
-	at := candidate{place: inListing, line: line, section: section, doc: doc, ttl: ttlOfRemark(doc)}
-	at.maxlen, at.typ = maxLen(doc), typeIn(codeSpan.ReplaceAllString(rest, ""))
-	s, ok := parse(key)
-	told := at.typ != "" || at.ttl != ""
-	if !ok || s.colons()+s.holes() == 0 || s.glob && !(at.typ != "" && at.ttl != "" && s.endsInGlob()) {
+	doc := strings.TrimLeft(markdown.PlainText(rest), "-–—:→> ")
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section, Doc: doc, TTL: wording.TTLOfRemark(doc)}
+	at.MaxLen, at.Type = wording.MaxLen(doc), wording.TypeIn(markdown.CodeSpan.ReplaceAllString(rest, ""))
+	s, ok := shape.Parse(key)
+	told := at.Type != "" || at.TTL != ""
+	if !ok || s.Colons()+s.Holes() == 0 || s.Glob && !(at.Type != "" && at.TTL != "" && s.EndsInGlob()) {
 		return false
 	}
-	if s.colons() == 0 || !s.rooted() {
-		if !told || !s.hasWord() || s.concrete() {
+	if s.Colons() == 0 || !s.Rooted() {
+		if !told || !s.HasWord() || s.Concrete() {
 			return false
 		}
-		at.place = inColumn // what it is in text, and no key without that
+		at.Place = mention.InColumn // what it is in text, and no key without that
 	}
-	if at.hint = c.hint; at.typ != "" {
-		at.place = inColumn
+	if at.Hint = c.hint; at.Type != "" {
+		at.Place = mention.InColumn
 	}
-	c.add(key, at)
+	c.Add(key, at)
 	return true
 }
 
@@ -79,7 +86,7 @@ func amongKeys(lines []string) (indent int, ok bool) {
 			word = m[2]
 		}
 		if word != "" && (hasHole(word) || isParted(word)) {
-			return depth(l), true
+			return program.Depth(l), true
 		}
 	}
 	return 0, false
@@ -93,21 +100,18 @@ func (c *collector) single(l string, line int, section string) bool {
 		return false
 	}
 	first := strings.Fields(m[3])
-	typ := typeIn(strings.Join(first[:min(2, len(first))], " "))
-	if typ == "" || typ == "string" || typ == "channel" || isSyntax[strings.ToLower(m[2])] {
+	typ := wording.TypeIn(strings.Join(first[:min(2, len(first))], " "))
+	if typ == "" || typ == "string" || typ == "channel" || mention.IsSyntax[strings.ToLower(m[2])] {
 		return false
 	}
-	c.add(m[2], candidate{place: inColumn, line: line, section: section, typ: typ, ttl: ttlOfRemark(m[3]),
-		doc: plainText(m[3])})
+	c.Add(m[2], mention.Mention{Place: mention.InColumn, Line: line, Section: section, Type: typ,
+		TTL: wording.TTLOfRemark(m[3]),
+		Doc: markdown.PlainText(m[3])})
 	return true
 }
 
-// isSyntax: words for keys in the syntax of commands.
-var isSyntax = set("key mykey my_key key_name keyname key1 key2 your_key yourkey some_key k foo bar name source " +
-	"destination numkeys field value clave chave clé schlüssel ключ キー 键 키")
-
 // typedLabel is a line that names a key after its type: Stream: orders, MAXLEN 50000.
-var typedLabel = lazy("^\\W*([A-Za-z][A-Za-z -]{1,12}?)[*_]*\\s*[:：]\\s*[*_]*\\s*[\"'`]?([^\\s\"'`,;]+)[\"'`]?(.*)$")
+var typedLabel = regex.Lazy("^\\W*([A-Za-z][A-Za-z -]{1,12}?)[*_]*\\s*[:：]\\s*[*_]*\\s*[\"'`]?([^\\s\"'`,;]+)[\"'`]?(.*)$")
 
 // typedLine reads a line that names a key after its type.
 func (c *collector) typedLine(l string, line int, section string) bool {
@@ -115,15 +119,16 @@ func (c *collector) typedLine(l string, line int, section string) bool {
 	if m == nil || !isType[strings.ToLower(strings.TrimSpace(m[1]))] || !mayBeKey(m[2]) {
 		return false
 	}
-	before := len(c.found)
-	c.add(m[2], candidate{place: inListing, line: line, section: section, typ: typeIn(m[1]), ttl: ttlOfRemark(m[3]),
-		doc: strings.Trim(plainText(m[3]), ",;–— "), maxlen: maxLen(l)})
-	return len(c.found) > before
+	before := len(c.Found)
+	c.Add(m[2], mention.Mention{Place: mention.InListing, Line: line, Section: section, Type: wording.TypeIn(m[1]),
+		TTL: wording.TTLOfRemark(m[3]),
+		Doc: strings.Trim(markdown.PlainText(m[3]), ",;–— "), MaxLen: wording.MaxLen(l)})
+	return len(c.Found) > before
 }
 
 // isType: words that are a type and nothing else.
 var isType = func() map[string]bool {
-	m := set("hash list set zset stream string hashes lists sets streams channel")
+	m := shape.Set("hash list set zset stream string hashes lists sets streams channel")
 	m["sorted set"] = true
 	return m
 }()

@@ -1,20 +1,28 @@
 package page
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // Labels of lines that go on about the key named just before.
 var (
-	typeLabel = lazy(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
+	typeLabel = regex.Lazy(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
 		`|tipo)\W*[:：=]\s*(.+)$`)
-	ttlLabel = lazy(`(?i)^(\W*(?:cache[ -]?)?(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
+	ttlLabel = regex.Lazy(`(?i)^(\W*(?:cache[ -]?)?(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
 		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|dauer|duration|duración|duración|durata|caducidad|durée)(?:\s*[(\[（［][^()\[\]（）［］:：=]*[)\]）］])?)\W*[:：=]\s*(.+)$`)
 	// boldLabel is a label that no colon follows: **Type** Hash.
-	boldLabel = lazy(`^(\W*)\*\*([\p{L} ]+)\*\*\s+([^\s:：].*)$`)
+	boldLabel = regex.Lazy(`^(\W*)\*\*([\p{L} ]+)\*\*\s+([^\s:：].*)$`)
 	// rest is what follows the words for a type.
-	typeEnd = lazy(`[.。;；]\s*(.+)$`)
+	typeEnd = regex.Lazy(`[.。;；]\s*(.+)$`)
 )
 
 // Labels may be so many lines after a key; in text as many more, if its section names no other.
@@ -30,50 +38,52 @@ var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " 
 func (c *collector) attribute(l string, line int) bool {
 	c.named(l, line)
 	l = unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3"))
-	var about told
-	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
-		about.typ = typeIn(m[1])
+	var about mention.Told
+	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" {
+		about.Type = wording.TypeIn(m[1])
 		if rest := typeEnd.FindStringSubmatch(m[1]); rest != nil {
-			about.ttl = ttlIn(rest[1], false, 0)
+			about.TTL = wording.TTLIn(rest[1], false, 0)
 		}
 	} else if m := ttlLabel.FindStringSubmatch(l); m != nil {
-		by := scaleOf(m[1], nil)
-		if about.ttl = ttlIn(strings.TrimRight(m[2], ","), true, by); about.ttl == "" {
+		by := wording.ScaleOf(m[1], nil)
+		if about.TTL = wording.TTLIn(strings.TrimRight(m[2], ","), true, by); about.TTL == "" {
 			c.unscaled(line, m[1], m[2])
 		}
 	}
-	if about.typ == "" && about.ttl == "" {
+	if about.Type == "" && about.TTL == "" {
 		return false
 	}
-	n := len(c.found)
-	if n == 0 || c.heading.line > c.found[n-1].line {
+	n := len(c.Found)
+	if n == 0 || c.heading.line > c.Found[n-1].Line {
 		if c.heading.line > 0 && line-c.heading.line <= attributeLines {
-			c.ahead = told{orElse(about.typ, c.ahead.typ), orElse(about.ttl, c.ahead.ttl), c.heading.line}
+			c.ahead = mention.Told{Type: cmp.Or(about.Type, c.ahead.Type), TTL: cmp.Or(about.TTL, c.ahead.TTL),
+				Line: c.heading.line}
 		}
 		return false
 	}
-	last := &c.found[n-1]
-	if line <= last.line || line-last.line > attributeLines && (c.inCode || line-last.line > sectionLines) {
+	last := &c.Found[n-1]
+	if line <= last.Line || line-last.Line > attributeLines && (c.inCode || line-last.Line > sectionLines) {
 		return false
 	}
-	if last.typ, last.ttl = orElse(last.typ, about.typ), orElse(last.ttl, about.ttl); c.inCode || depth(l) > 0 ||
+	if last.Type, last.TTL = cmp.Or(last.Type, about.Type), cmp.Or(last.TTL,
+		about.TTL); c.inCode || program.Depth(l) > 0 ||
 		bullet.MatchString(l) {
 		return true
 	}
-	for i := n - 2; i >= 0 && c.found[i].line == c.found[i+1].line-1 && c.found[i].ttl == "" && // a list of keys
-		c.found[i].place >= inListing && c.found[i].section == last.section; i-- {
-		c.found[i].ttl = about.ttl
+	for i := n - 2; i >= 0 && c.Found[i].Line == c.Found[i+1].Line-1 && c.Found[i].TTL == "" && // a list of keys
+		c.Found[i].Place >= mention.InListing && c.Found[i].Section == last.Section; i-- {
+		c.Found[i].TTL = about.TTL
 	}
 	return true
 }
 
 // hinted takes a label above a list that tells the type of what is in it: Stream names:.
 func (c *collector) hinted(l string) {
-	text := strings.Trim(plainText(l), " *_")
+	text := strings.Trim(markdown.PlainText(l), " *_")
 	switch {
-	case text == "", bullet.MatchString(l), depth(l) > 0:
+	case text == "", bullet.MatchString(l), program.Depth(l) > 0:
 	case strings.ContainsAny(text[len(text)-1:], ":") && len(strings.Fields(text)) < 4 && !strings.Contains(l, "`"):
-		c.hint = typeIn(text)
+		c.hint = wording.TypeIn(text)
 	default:
 		c.hint = ""
 	}
@@ -82,57 +92,58 @@ func (c *collector) hinted(l string) {
 // saidBelow takes a label in any language, or an item below a key and further in that speaks of
 // expiry, for the key named before it.
 func (c *collector) saidBelow(l string, line int) bool {
-	n := len(c.found)
+	n := len(c.Found)
 	if n == 0 || strings.Contains(l, "`") || strings.TrimSpace(l) == "" {
 		return false
 	}
-	last := &c.found[n-1]
-	if line <= last.line || line-last.line > attributeLines || c.heading.line > last.line || last.place < inListing {
+	last := &c.Found[n-1]
+	if line <= last.Line || line-last.Line > attributeLines || c.heading.line > last.Line ||
+		last.Place < mention.InListing {
 		return false
 	}
-	if depth(l) > 0 && !bullet.MatchString(l) && line <= last.line+2 && !strings.ContainsAny(l, ":：") {
+	if program.Depth(l) > 0 && !bullet.MatchString(l) && line <= last.Line+2 && !strings.ContainsAny(l, ":：") {
 		first := strings.Fields(l)
-		typ := typeIn(strings.Join(first[:min(2, len(first))], " "))
-		if ttl := ttlOfRemark(l); last.typ == "" && typ != "" || last.ttl == "" && ttl != "" {
-			last.typ, last.ttl = orElse(last.typ, typ), orElse(last.ttl, ttl)
+		typ := wording.TypeIn(strings.Join(first[:min(2, len(first))], " "))
+		if ttl := wording.TTLOfRemark(l); last.Type == "" && typ != "" || last.TTL == "" && ttl != "" {
+			last.Type, last.TTL = cmp.Or(last.Type, typ), cmp.Or(last.TTL, ttl)
 			return true
 		}
 	}
 	label, value := labelOf(unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3")))
-	last.maxlen = orElse(last.maxlen, maxLen(l))
-	switch low := folded(label); {
+	last.MaxLen = cmp.Or(last.MaxLen, wording.MaxLen(l))
+	switch low := wording.Folded(label); {
 	case label == "":
-	case last.ttl == "" && beginsWord(low, ttlTitles) && !notLife.MatchString(low):
-		last.ttl = ttlIn(value, true, 0)
-		return last.ttl != ""
-	case last.typ == "" && beginsWord(low, typeTitles) && typeIn(value) != "":
-		last.typ = typeIn(value)
+	case last.TTL == "" && beginsWord(low, wording.TTLTitles) && !notLife.MatchString(low):
+		last.TTL = wording.TTLIn(value, true, 0)
+		return last.TTL != ""
+	case last.Type == "" && beginsWord(low, wording.TypeTitles) && wording.TypeIn(value) != "":
+		last.Type = wording.TypeIn(value)
 		return true
-	case valueLabel.MatchString(low) && typeIn(value) == "string":
-		last.hint = orElse(last.hint, "string")
+	case valueLabel.MatchString(low) && wording.TypeIn(value) == "string":
+		last.Hint = cmp.Or(last.Hint, "string")
 		return true
 	}
-	if last.ttl == "" && bullet.MatchString(l) && depth(l) > 0 {
-		last.ttl = ttlIn(strings.TrimSpace(l), false, 0)
-		return last.ttl != ""
+	if last.TTL == "" && bullet.MatchString(l) && program.Depth(l) > 0 {
+		last.TTL = wording.TTLIn(strings.TrimSpace(l), false, 0)
+		return last.TTL != ""
 	}
 	return false
 }
 
 // notLife are labels that only look as if they told a TTL; valueLabel is one of the value.
 var (
-	notLife    = lazy(`throttl|valida|invalid|expired`)
-	valueLabel = lazy(`^\W*(?:value|format|formato|valor|wert|inhalt|valeur|contenu|contenido|` +
+	notLife    = regex.Lazy(`throttl|valida|invalid|expired`)
+	valueLabel = regex.Lazy(`^\W*(?:value|format|formato|valor|wert|inhalt|valeur|contenu|contenido|` +
 		`valore|values?|значение|值|값)\b`)
 )
 
 // beginsWord reports whether a label has a word that begins with one of a list; where words are
 // not apart, whether it holds one.
 func beginsWord(low string, list []string) bool {
-	words := " " + strings.Join(wordsIn(low), " ")
+	words := " " + strings.Join(wording.WordsIn(low), " ")
 	for _, w := range list {
-		w = strings.ReplaceAll(folded(w), "_", " ")
-		if strings.Contains(words, " "+w) || strings.ContainsFunc(w, isDense) && strings.Contains(low, w) {
+		w = strings.ReplaceAll(wording.Folded(w), "_", " ")
+		if strings.Contains(words, " "+w) || strings.ContainsFunc(w, wording.IsDense) && strings.Contains(low, w) {
 			return true
 		}
 	}
@@ -158,92 +169,92 @@ func labelOf(l string) (label, value string) {
 
 // titled reads a heading that is a key and its type: feed (Sorted Set).
 func (c *collector) titled(l, key string, line int, section string) bool {
-	about := strings.TrimSpace(codeSpan.ReplaceAllString(l, ""))
-	typ := typeIn(about)
-	if typ == "" || len(strings.Fields(about)) > 4 || isSyntax[strings.ToLower(key)] {
+	about := strings.TrimSpace(markdown.CodeSpan.ReplaceAllString(l, ""))
+	typ := wording.TypeIn(about)
+	if typ == "" || len(strings.Fields(about)) > 4 || mention.IsSyntax[strings.ToLower(key)] {
 		return false
 	}
-	before := len(c.found)
-	c.add(key, candidate{place: inColumn, line: line, section: section, typ: typ})
-	return len(c.found) > before
+	before := len(c.Found)
+	c.Add(key, mention.Mention{Place: mention.InColumn, Line: line, Section: section, Type: typ})
+	return len(c.Found) > before
 }
 
 // named takes a word that a heading names for a key, if what follows it tells its type.
 func (c *collector) named(l string, line int) {
 	h := c.heading
-	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines ||
-		n > 0 && c.found[n-1].line > h.line {
+	if n := len(c.Found); h.text == "" || line <= h.line || line-h.line > attributeLines ||
+		n > 0 && c.Found[n-1].Line > h.line {
 		return
 	}
 	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
-	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
+	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" {
 		c.heading.text = ""
-		c.add(h.text, candidate{place: inColumn, line: h.line})
+		c.Add(h.text, mention.Mention{Place: mention.InColumn, Line: h.line})
 	}
 }
 
 // keyLabel is a line that names a key: Key: t:{tenantId}:config.
-var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:keys?|path|pattern|template|キー|키|键名?|鍵|` +
+var keyLabel = regex.Lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:keys?|path|pattern|template|キー|키|键名?|鍵|` +
 	`schlüssel|muster|clave|patrón|clé|motif|chave|padrão|chiave|sleutel|klucz|wzorzec|klíč|nyckel|ключ|шаблон` +
 	`|anahtar|kunci|pola|khóa|模式|패턴|パターン)(?: ?(?:format|pattern|name|template|形式|패턴|模式))?s?[*_]*\s*[:：]\s*[*_]*\s*` +
 	`["'\x60]?([^"'\x60\s]+)["'\x60]?(?:\s*(?:[(（#]|//|[—–]).*)?\s*$`)
 
 // channelLabel is a line that names a channel; titleType is a type in brackets after a title.
 var (
-	channelLabel = lazy(
+	channelLabel = regex.Lazy(
 		`(?i)^\W*(?:channel|채널|チャンネル|チャネル|频道|頻道|kanal|canal)[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
-	titleType = lazy(`[(（]([^()（）]*)[)）]\s*$`)
+	titleType = regex.Lazy(`[(（]([^()（）]*)[)）]\s*$`)
 )
 
 // labelled reads a line that names a key.
 func (c *collector) labelled(l string, line int, section string) bool {
 	if m := channelLabel.FindStringSubmatch(l); m != nil && mayBeKey(m[1]) {
-		c.add(m[1], candidate{place: inListing, line: line, section: section, typ: "channel"})
+		c.Add(m[1], mention.Mention{Place: mention.InListing, Line: line, Section: section, Type: "channel"})
 		return true
 	}
 	m := keyLabel.FindStringSubmatch(boldLabel.ReplaceAllString(l, "$1$2: $3"))
 	if m == nil {
 		return false
 	}
-	before := len(c.found)
-	if plainWord.MatchString(m[1]) && !c.coded && !isSyntax[strings.ToLower(m[1])] {
-		c.heading = mention{m[1], line} // a key, if its type follows
+	before := len(c.Found)
+	if program.PlainWord.MatchString(m[1]) && !c.coded && !mention.IsSyntax[strings.ToLower(m[1])] {
+		c.heading = headword{m[1], line} // a key, if its type follows
 		return false
 	}
-	at := candidate{place: inListing, line: line, section: section}
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section}
 	if t := titleType.FindStringSubmatch(section); t != nil {
-		at.hint = typeIn(t[1])
+		at.Hint = wording.TypeIn(t[1])
 	}
-	if c.ahead.line > 0 && c.ahead.line == c.heading.line {
-		at.typ, at.ttl = c.ahead.typ, c.ahead.ttl
-		c.ahead = told{}
+	if c.ahead.Line > 0 && c.ahead.Line == c.heading.line {
+		at.Type, at.TTL = c.ahead.Type, c.ahead.TTL
+		c.ahead = mention.Told{}
 	}
-	c.add(m[1], at)
-	return len(c.found) > before
+	c.Add(m[1], at)
+	return len(c.Found) > before
 }
 
 // alone reads a line of text that is a key and nothing else, or a command.
 func (c *collector) alone(l string, line int, section string) bool {
 	t := strings.TrimSpace(l)
-	before := len(c.found)
-	at := candidate{place: inListing, line: line, section: section}
+	before := len(c.Found)
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section}
 	if bare := bullet.ReplaceAllString(t, ""); !strings.Contains(bare, "`") {
-		if name, args := command(bare); name != "" && mayBeKey(args[0]) {
-			c.command(name, args, at)
-			return len(c.found) > before
+		if name, args := program.ParseCommand(bare); name != "" && mayBeKey(args[0]) {
+			c.code.Command(name, args, at)
+			return len(c.Found) > before
 		}
 	}
-	if s, ok := parse(t); ok && !strings.ContainsAny(t, " .,") && s.colons() > 0 && s.rooted() && !s.glob {
-		c.add(t, at)
+	if s, ok := shape.Parse(t); ok && !strings.ContainsAny(t, " .,") && s.Colons() > 0 && s.Rooted() && !s.Glob {
+		c.Add(t, at)
 	}
-	return len(c.found) > before
+	return len(c.Found) > before
 }
 
 var (
 	// numberedItem begins a part of a page: 1. **Sessions**.
-	numberedItem = lazy(`^\s{0,3}\d+[.)]\s+\S`)
+	numberedItem = regex.Lazy(`^\s{0,3}\d+[.)]\s+\S`)
 	// bracket is a key in brackets, with what is said of it: (key: user:{id}, type: list).
-	bracket = lazy(`(?i)[(（]\s*(?:key\s*[:：]\s*|key\s+)?([^\s,()（）:：]+(?::[^\s,()（）:]+)+)\s*(?:,([^()（）]*))?[)）]`)
+	bracket = regex.Lazy(`(?i)[(（]\s*(?:key\s*[:：]\s*|key\s+)?([^\s,()（）:：]+(?::[^\s,()（）:]+)+)\s*(?:,([^()（）]*))?[)）]`)
 )
 
 // bracketed reads keys in brackets after the words for them.
@@ -252,16 +263,17 @@ func (c *collector) bracketed(l string, line int, section string) {
 		return
 	}
 	for _, m := range bracket.FindAllStringSubmatch(l, -1) {
-		s, ok := parse(m[1])
-		if ok && s.rooted() &&
-			(s.holes() > 0 && !s.concrete() || typeIn(m[2]) != "" || strings.Contains(strings.ToLower(m[0]), "key")) {
-			c.add(m[1], candidate{place: inListing, line: line, section: section, typ: typeIn(m[2]), ttl: ttlOfRemark(m[2])})
+		s, ok := shape.Parse(m[1])
+		if ok && s.Rooted() &&
+			(s.Holes() > 0 && !s.Concrete() || wording.TypeIn(m[2]) != "" || strings.Contains(strings.ToLower(m[0]), "key")) {
+			c.Add(m[1], mention.Mention{Place: mention.InListing, Line: line, Section: section, Type: wording.TypeIn(m[2]),
+				TTL: wording.TTLOfRemark(m[2])})
 		}
 	}
 }
 
 // everyKey is a sentence that says what all keys begin with.
-var everyKey = lazy(
+var everyKey = regex.Lazy(
 	`(?i)\b(?:all|every|each)\b.*\bkeys?\b.*\b(?:begins?|starts?|prefix(?:ed)?)\b|\b(?:common|global|shared) prefix\b` +
 		`|所有.*键?.*(?:前缀|开头)|(?:すべて|全て|全)の?キー.*(?:プレフィックス|接頭辞|始まる)|모든.*키.*(?:접두|시작)` +
 		`|\balle\b.*(?:schlüssel|keys).*(?:beginnen|präfix)|\btodas las claves\b.*(?:empiezan|comienzan|prefijo)|\btoutes les clés\b.*(?:commencent|préfixe)`)
@@ -271,8 +283,8 @@ func (c *collector) says(l string) {
 	if c.common != "" || !everyKey.MatchString(l) {
 		return
 	}
-	if list := spans(l); len(list) == 1 && strings.HasSuffix(list[0], ":") {
-		if s, ok := parse(list[0] + "x"); ok && s.rooted() {
+	if list := markdown.Spans(l); len(list) == 1 && strings.HasSuffix(list[0], ":") {
+		if s, ok := shape.Parse(list[0] + "x"); ok && s.Rooted() {
 			c.common = list[0]
 		}
 	}
@@ -284,18 +296,18 @@ func (c *collector) putCommonPrefix() {
 	if c.common == "" {
 		return
 	}
-	with, _ := parse(c.common + "x")
-	for _, m := range c.found {
-		if m.root() == with.root() {
+	with, _ := shape.Parse(c.common + "x")
+	for _, m := range c.Found {
+		if m.Root() == with.Root() {
 			return
 		}
 	}
-	for i, m := range c.found {
-		if m.place < inListing || m.typ == "channel" {
+	for i, m := range c.Found {
+		if m.Place < mention.InListing || m.Type == "channel" {
 			continue
 		}
-		if s, ok := parse(c.common + m.raw); ok {
-			c.found[i].shape = s
+		if s, ok := shape.Parse(c.common + m.Raw); ok {
+			c.Found[i].Shape = s
 		}
 	}
 }

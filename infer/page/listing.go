@@ -1,138 +1,119 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
-var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
+var isLog = regex.Lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
 	`panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|` +
 	`System\.out|^\s*(?:desc|task|namespace)\s+[:"']|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
-func (c *collector) codeBlock(b block) {
-	c.inside, c.coded, c.inCode = "", isProgram(b.lang), true
+func (c *collector) codeBlock(b markdown.Block) {
+	c.coded, c.inCode = program.IsProgram(b.Lang), true
 	defer func() { c.coded, c.inCode = false, false }()
-	c.lifetimes(b)
-	c.constants(b)
-	c.makers(b)
-	b.code = unfolded(b.code)
-	inside := parents(b.code)
+	c.code.Learn(b)
+	b.Code = unfolded(b.Code)
+	inside := program.Parents(b.Code)
 	docstring := false
 	pending := "" // a comment above
-	for i, l := range b.code {
-		line := b.line + i
-		if c.cut > 0 {
+	for i, l := range b.Code {
+		line := b.Line + i
+		if c.Cut > 0 {
 			return
 		}
 		t := strings.TrimSpace(l)
-		at := candidate{line: line, section: b.section, doc: pending}
-		if c.attribute(t, line) || c.labelled(t, line, b.section) || c.indented(b, i, t) {
+		at := mention.Mention{Line: line, Section: b.Section, Doc: pending}
+		if c.attribute(t, line) || c.labelled(t, line, b.Section) || c.indented(b, i, t) {
 			continue
 		}
 		if quotes := strings.Count(t, `"""`); quotes > 0 {
 			docstring = docstring != (quotes%2 > 0)
 		}
-		if isProgram(b.lang) && (docstring || isComment(t)) && c.remarked(t, at) {
+		if program.IsProgram(b.Lang) && (docstring || program.IsComment(t)) && c.remarked(t, at) {
 			continue
 		}
-		if isComment(t) {
+		if program.IsComment(t) {
 			pending = strings.TrimLeft(t, "#/-*; ")
 			c.comment(t, at)
 			continue
 		}
-		if name, args := anyCommand(t, b.lang); name != "" {
-			c.command(name, args, at)
-			c.reply(name, b.code[i+1:])
+		if name, args := program.FindCommand(t, b.Lang); name != "" {
+			c.code.Command(name, args, at)
+			c.code.Reply(name, b.Code[i+1:])
 			continue
 		}
 		if t == "" {
 			pending = ""
 			continue
 		}
-		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
-			at.place, at.doc = inListing, orElse(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
-			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = orElse(typeIn(rest), partType(pending)), orElse(ttlOfRemark(rest), ttlOfRemark(pending))
-			at.maxlen = orElse(maxLen(rest), maxLen(pending))
-			c.add(key, at)
+		if key, rest, ok := listed(t); ok && !program.IsProgram(b.Lang) {
+			at.Place, at.Doc = mention.InListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
+			at.Doc = strings.TrimSuffix(at.Doc, ")")
+			at.Type, at.TTL = cmp.Or(wording.TypeIn(rest), program.PartType(pending)), cmp.Or(wording.TTLOfRemark(rest),
+				wording.TTLOfRemark(pending))
+			at.MaxLen = cmp.Or(wording.MaxLen(rest), wording.MaxLen(pending))
+			c.Add(key, at)
 			continue
 		}
 		if isLog.MatchString(t) {
 			continue
 		}
-		c.above.typ, c.above.ttl = aboveKey(b.code, i)
-		c.within(inside[i], b.section)
-		before := len(c.found)
-		c.program(l, at)
-		c.members(b, i, before)
+		c.code.Line(b, i, inside[i], at)
 	}
 }
 
 // remarked reads a line of a comment that begins with a key and explains it.
-func (c *collector) remarked(t string, at candidate) bool {
+func (c *collector) remarked(t string, at mention.Mention) bool {
 	key, rest, ok := listed(strings.TrimLeft(t, "#/-*;! \t"))
-	if s, is := parse(key); !ok || !is || s.holes() == 0 && typeAbove(rest) == "" {
+	if s, is := shape.Parse(key); !ok || !is || s.Holes() == 0 && program.TypeAbove(rest) == "" {
 		return false
 	}
-	before := len(c.found)
-	at.place, at.doc = inListing, plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
-	at.typ, at.ttl = typeIn(rest), ttlOfRemark(rest)
-	c.add(key, at)
-	return len(c.found) > before
+	before := len(c.Found)
+	at.Place, at.Doc = mention.InListing, markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
+	at.Type, at.TTL = wording.TypeIn(rest), wording.TTLOfRemark(rest)
+	c.Add(key, at)
+	return len(c.Found) > before
 }
 
 // indented takes a type that is alone on a line below a key and further in.
-func (c *collector) indented(b block, i int, t string) bool {
-	n := len(c.found)
-	if n == 0 || isProgram(b.lang) || len(strings.Fields(t)) > 3 || typeIn(t) == "" {
+func (c *collector) indented(b markdown.Block, i int, t string) bool {
+	n := len(c.Found)
+	if n == 0 || program.IsProgram(b.Lang) || len(strings.Fields(t)) > 3 || wording.TypeIn(t) == "" {
 		return false
 	}
-	last := &c.found[n-1]
-	above := last.line - b.line
-	if above < 0 || above >= i || i-above > attributeLines || last.place != inListing ||
-		depth(b.code[i]) <= depth(b.code[above]) {
+	last := &c.Found[n-1]
+	above := last.Line - b.Line
+	if above < 0 || above >= i || i-above > attributeLines || last.Place != mention.InListing ||
+		program.Depth(b.Code[i]) <= program.Depth(b.Code[above]) {
 		return false
 	}
 	if _, _, isKey := listed(t); isKey {
 		return false
 	}
-	last.typ = orElse(last.typ, typeIn(t))
+	last.Type = cmp.Or(last.Type, wording.TypeIn(t))
 	return true
 }
 
-// depth returns how far in a line begins.
-func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// isProgram: languages whose lines are not lists of keys.
-func isProgram(lang string) bool {
-	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
-		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",
-		"toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
-}
-
-func isComment(t string) bool {
-	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") ||
-		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
-}
-
-var inComment = lazy(
+var inComment = regex.Lazy(
 	"(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
 
 // comment reads a key that a comment gives as the result: // => 'cache:product:1'.
-func (c *collector) comment(t string, at candidate) {
-	at.doc = ""
+func (c *collector) comment(t string, at mention.Mention) {
+	at.Doc = ""
 	for _, m := range inComment.FindAllStringSubmatch(t, -1) {
-		c.add(m[1], at)
+		c.Add(m[1], at)
 	}
 }
 
@@ -199,14 +180,14 @@ func listed(t string) (key, rest string, ok bool) {
 }
 
 // afterKey says what a comment or a description begins with.
-var afterKey = lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
+var afterKey = regex.Lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
 
 // keyLine: a key alone, or with what a comment or a description begins with.
 func keyLine(key, rest string) bool {
-	s, ok := parse(strings.TrimSuffix(key, ":"))
-	if !ok || s.colons() == 0 || !s.rooted() || s.notAKey() {
+	s, ok := shape.Parse(strings.TrimSuffix(key, ":"))
+	if !ok || s.Colons() == 0 || !s.Rooted() || s.NotAKey() {
 		return false
 	}
 	rest = strings.TrimSpace(rest)
-	return rest == "" || typeIn(rest) != "" || afterKey.MatchString(rest)
+	return rest == "" || wording.TypeIn(rest) != "" || afterKey.MatchString(rest)
 }

@@ -5,48 +5,52 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // merged represents one key in all its mentions.
 type merged struct {
-	shape
-	candidate // the best mention's facts
-	seen      bool
-	values    map[int][]string // of placeholders, by place
-	example   string
-	given     []said
-	maybe     string // a TTL that another sentence tells
-	shown     bool   // a mention is an example
-	commands  bool   // it is named in commands only
+	shape.Shape
+	mention.Mention // the best mention's facts
+	seen            bool
+	values          map[int][]string // of placeholders, by place
+	example         string
+	given           []said
+	maybe           string // a TTL that another sentence tells
+	shown           bool   // a mention is an example
+	commands        bool   // it is named in commands only
 }
 
-func (g *merged) add(m candidate) {
+func (g *merged) add(m mention.Mention) {
 	if !g.seen {
-		g.seen, g.shape, g.candidate = true, m.shape, m
+		g.seen, g.Shape, g.Mention = true, m.Shape, m
 		g.values = map[int][]string{}
 		g.commands = true
 	}
-	g.shows, g.quoted = g.shows && m.shows, g.quoted && m.quoted
-	g.commands = g.commands && m.place == inCommand
-	g.shown = g.shown || m.shows
-	g.maxlen = orElse(g.maxlen, m.maxlen)
-	g.shape.nameHoles(&m.shape)
-	if m.place > g.place {
-		g.place = m.place
-		if m.place == inColumn {
-			g.doc = cmp.Or(m.doc, g.doc)
+	g.Shows, g.Quoted = g.Shows && m.Shows, g.Quoted && m.Quoted
+	g.commands = g.commands && m.Place == mention.InCommand
+	g.shown = g.shown || m.Shows
+	g.MaxLen = cmp.Or(g.MaxLen, m.MaxLen)
+	g.Shape.NameHoles(&m.Shape)
+	if m.Place > g.Place {
+		g.Place = m.Place
+		if m.Place == mention.InColumn {
+			g.Doc = cmp.Or(m.Doc, g.Doc)
 		}
 	}
-	g.typ, g.hint = betterType(g.typ, m.typ), orElse(g.hint, m.hint)
-	if m.weak {
-		g.maybe = orElse(g.maybe, m.ttl)
+	g.Type, g.Hint = betterType(g.Type, m.Type), cmp.Or(g.Hint, m.Hint)
+	if m.Weak {
+		g.maybe = cmp.Or(g.maybe, m.TTL)
 	} else {
-		g.say(m.ttl, m.line)
+		g.say(m.TTL, m.Line)
 	}
-	g.doc = cmp.Or(g.doc, m.doc)
-	g.line = min(g.line, m.line)
-	if g.example == "" && m.shape.concrete() {
-		g.example = m.shape.raw
+	g.Doc = cmp.Or(g.Doc, m.Doc)
+	g.Line = min(g.Line, m.Line)
+	if g.example == "" && m.Shape.Concrete() {
+		g.example = m.Shape.Raw
 	}
 }
 
@@ -62,7 +66,7 @@ func (g *merged) say(ttl string, line int) {
 		return
 	}
 	g.given = append(g.given, said{ttl, line})
-	g.ttl = g.given[0].ttl
+	g.TTL = g.given[0].ttl
 }
 
 // hear takes what is said of another key that this one has. An example's own TTL
@@ -103,7 +107,7 @@ func absorb(list []*merged) []*merged {
 	for _, g := range list {
 		into := -1
 		for i, h := range list {
-			if h != g && (h.shape.covers(&g.shape) || g.illustrates(h)) {
+			if h != g && (h.Shape.Covers(&g.Shape) || g.illustrates(h)) {
 				into = i
 				break
 			}
@@ -113,19 +117,19 @@ func absorb(list []*merged) []*merged {
 			continue
 		}
 		h := list[into]
-		h.shape.doubt(&g.shape)
-		g.candidate.shape = h.shape
-		h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
+		h.Shape.Doubt(&g.Shape)
+		g.Mention.Shape = h.Shape
+		h.Type, h.Doc = betterType(h.Type, g.Type), cmp.Or(h.Doc, g.Doc)
 		h.hear(g)
-		h.line = min(h.line, g.line)
-		h.example = cmp.Or(h.example, g.example, concreteOf(&g.shape))
+		h.Line = min(h.Line, g.Line)
+		h.example = cmp.Or(h.example, g.example, concreteOf(&g.Shape))
 	}
 	return out
 }
 
-func concreteOf(s *shape) string {
-	if s.holes() == 0 || s.concrete() {
-		return s.raw
+func concreteOf(s *shape.Shape) string {
+	if s.Holes() == 0 || s.Concrete() {
+		return s.Raw
 	}
 	return ""
 }
@@ -134,13 +138,13 @@ func concreteOf(s *shape) string {
 // app:issue:{type}:{number} beside app:issue:status:{n} and app:issue:meta:{n}.
 func withoutSchemes(list []*merged) []*merged {
 	return slices.DeleteFunc(slices.Clone(list), func(h *merged) bool {
-		generic := h.shape.genericHoles()
+		generic := h.Shape.GenericHoles()
 		if generic == 0 {
 			return false
 		}
 		instances := 0
 		for _, g := range list {
-			if g != h && g.shape.instanceOf(&h.shape) {
+			if g != h && g.Shape.InstanceOf(&h.Shape) {
 				instances++
 			}
 		}
@@ -153,31 +157,31 @@ func withoutSchemes(list []*merged) []*merged {
 func enumerate(list []*merged) []*merged {
 	gone := map[*merged]bool{}
 	for _, h := range list {
-		for at, p := range h.shape.parts {
-			if !p.isHole() || at < len(h.shape.parts)-1 {
+		for at, p := range h.Shape.Parts {
+			if !p.IsHole() || at < len(h.Shape.Parts)-1 {
 				continue
 			}
 			var values []*merged
 			for _, g := range list {
-				if g != h && !gone[g] && g.shape.differsAt(&h.shape, at) {
+				if g != h && !gone[g] && g.Shape.DiffersAt(&h.Shape, at) {
 					values = append(values, g)
 				}
 			}
-			if len(values) < 2 || p.isGeneric() && h.typ == "" && typed(values) > 1 {
+			if len(values) < 2 || p.IsGeneric() && h.Type == "" && typed(values) > 1 {
 				continue
 			}
 			free := slices.ContainsFunc(values, func(g *merged) bool {
-				return strings.ContainsAny(g.shape.parts[at].text(), ".@0123456789")
+				return strings.ContainsAny(g.Shape.Parts[at].Text(), ".@0123456789")
 			})
 			for _, g := range values {
 				gone[g] = true
 				if !free {
-					h.values[at] = append(h.values[at], g.shape.parts[at].text())
+					h.values[at] = append(h.values[at], g.Shape.Parts[at].Text())
 				}
-				h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
+				h.Type, h.Doc = betterType(h.Type, g.Type), cmp.Or(h.Doc, g.Doc)
 				h.hear(g)
-				h.line = min(h.line, g.line)
-				h.example = cmp.Or(h.example, g.shape.raw)
+				h.Line = min(h.Line, g.Line)
+				h.example = cmp.Or(h.example, g.Shape.Raw)
 			}
 		}
 	}
@@ -188,7 +192,7 @@ func enumerate(list []*merged) []*merged {
 func typed(list []*merged) int {
 	n := 0
 	for _, g := range list {
-		if g.typ != "" {
+		if g.Type != "" {
 			n++
 		}
 	}
@@ -196,31 +200,31 @@ func typed(list []*merged) int {
 }
 
 func (g *merged) key() (Key, bool) {
-	g.shape.widen()
-	pattern, types := g.shape.print(g.values)
-	if !loads(pattern, types) {
-		g.shape.narrow()
-		if pattern, types = g.shape.print(g.values); !loads(pattern, types) {
+	g.Shape.Widen()
+	pattern, types := g.Shape.Print(g.values)
+	if !shape.Loads(pattern, types) {
+		g.Shape.Narrow()
+		if pattern, types = g.Shape.Print(g.values); !shape.Loads(pattern, types) {
 			return Key{}, false
 		}
 	}
-	typ := orElse(g.typ, g.hint)
+	typ := cmp.Or(g.Type, g.Hint)
 	if typ == "" || typ == "string" {
-		if g.shape.says(channelWords) {
+		if g.Shape.Says(shape.ChannelWords) {
 			typ = "channel"
-		} else if g.shape.says(lockWords) {
+		} else if g.Shape.Says(shape.LockWords) {
 			typ = "lock"
-		} else if saysAny(g.section, channelTitles) {
+		} else if wording.SaysAny(g.Section, wording.ChannelTitles) {
 			typ = "channel"
 		}
 	}
-	ttl := orElse(g.ttl, g.maybe)
+	ttl := cmp.Or(g.TTL, g.maybe)
 	if typ == "channel" || g.doubt() != "" {
 		ttl = ""
 	}
 	if typ == "stream" {
-		g.doc = withLength(g.doc, g.maxlen)
+		g.Doc = wording.WithLength(g.Doc, g.MaxLen)
 	}
-	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section,
-		Example: g.example, Line: g.line}, true
+	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.Doc, Section: g.Section,
+		Example: g.example, Line: g.Line}, true
 }

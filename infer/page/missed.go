@@ -3,10 +3,15 @@ package page
 import (
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
 )
 
 // tokenForm is what may be a key in a line: a word with a placeholder, in code or not.
-var tokenForm = lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-z][\\w-]*\\]|%[0-9]*[sd]|" +
+var tokenForm = regex.Lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-z][\\w-]*\\]|%[0-9]*[sd]|" +
 	"[\\p{L}\\p{N}_:./#$@*-])+")
 
 // missed lists what looks like a key and was neither taken for one nor passed over: a word
@@ -14,31 +19,31 @@ var tokenForm = lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-z][\\w
 func (c *collector) missed(lines []string, keys []Key) {
 	known := map[string]bool{}
 	for _, m := range c.taken {
-		known[m.signature()] = true
-		known[m.raw] = true
+		known[m.Signature()] = true
+		known[m.Raw] = true
 	}
-	for _, p := range c.passed {
+	for _, p := range c.Passed {
 		known[p.Text] = true
 	}
 	for _, k := range keys {
 		known[k.Pattern] = true
 	}
 	passed := map[int]string{}
-	for _, p := range c.passed {
+	for _, p := range c.Passed {
 		passed[p.Line] += p.Text + "\n"
 	}
 	for i, l := range lines {
 		if c.skipped[i+1] {
 			continue
 		}
-		if c.cut > 0 && i+1 >= c.cut || len(c.passed) >= maxPassed {
+		if c.Cut > 0 && i+1 >= c.Cut || len(c.Passed) >= mention.MaxPassed {
 			return
 		}
 		if len(l) > maxLine || !strings.ContainsAny(l, "<{[%`") {
 			continue
 		}
 		code := map[string]bool{}
-		for _, s := range spans(l) {
+		for _, s := range markdown.Spans(l) {
 			code[s] = true
 		}
 		for _, raw := range tokenForm.FindAllString(l, -1) {
@@ -47,19 +52,19 @@ func (c *collector) missed(lines []string, keys []Key) {
 				continue
 			}
 			known[raw] = true
-			if s, _ := parse(raw); !known[s.signature()] && !c.isTaken(&s) {
-				c.pass(i+1, raw, "nothing says that it is a key")
+			if s, _ := shape.Parse(raw); !known[s.Signature()] && !c.isTaken(&s) {
+				c.Pass(i+1, raw, "nothing says that it is a key")
 			}
 		}
 	}
 }
 
 // isTaken reports whether a word is one of a key that was taken.
-func (c *collector) isTaken(s *shape) bool {
+func (c *collector) isTaken(s *shape.Shape) bool {
 	c.compared += len(c.taken)
-	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m candidate) bool {
-		return m.covers(s) ||
-			s.instanceOfKey(&m.shape)
+	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m mention.Mention) bool {
+		return m.Covers(s) ||
+			s.InstanceOfKey(&m.Shape)
 	})
 }
 
@@ -72,25 +77,25 @@ const maxLine = 2000
 // looksLikeKey reports whether a word has a placeholder and a separator, or is code with a
 // colon in it.
 func looksLikeKey(raw string, code bool) bool {
-	s, ok := parse(raw)
-	if !ok || s.notAKey() || s.glob || !s.hasWord() || strings.Contains(raw, "/") || strings.HasPrefix(raw, "$") {
+	s, ok := shape.Parse(raw)
+	if !ok || s.NotAKey() || s.Glob || !s.HasWord() || strings.Contains(raw, "/") || strings.HasPrefix(raw, "$") {
 		return false
 	}
-	if s.holes() > 0 && !s.concrete() {
-		return s.colons() > 0 || s.rooted() && strings.ContainsAny(s.parts[0].text(), "-_")
+	if s.Holes() > 0 && !s.Concrete() {
+		return s.Colons() > 0 || s.Rooted() && strings.ContainsAny(s.Parts[0].Text(), "-_")
 	}
-	return code && s.colons() > 0 && s.rooted()
+	return code && s.Colons() > 0 && s.Rooted()
 }
 
 // skip notes the lines of a block that is not read.
-func (c *collector) skip(b block) {
+func (c *collector) skip(b markdown.Block) {
 	if c.skipped == nil {
 		c.skipped = map[int]bool{}
 	}
-	for i := range max(len(b.code), len(b.text)) {
-		c.skipped[b.line+i] = true
+	for i := range max(len(b.Code), len(b.Text)) {
+		c.skipped[b.Line+i] = true
 	}
-	for _, r := range b.rows {
-		c.skipped[r.line] = true
+	for _, r := range b.Rows {
+		c.skipped[r.Line] = true
 	}
 }

@@ -34,7 +34,7 @@ func (c *collector) apart(keys []Key) []Key {
 				out, in = j, i
 			}
 			gone[out] = true
-			c.pass(keys[out].Line, keys[out].Pattern,
+			c.Pass(keys[out].Line, keys[out].Pattern,
 				fmt.Sprintf("a key may be of it and of %s (line %d), and a draft cannot have both", keys[in].Pattern,
 					keys[in].Line))
 		}

@@ -14,6 +14,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // Key represents a key that a page documents.
@@ -48,17 +53,18 @@ const maxPage = 4 << 20
 // Read finds the keys that a page documents, and what it passed over.
 func Read(text []byte) Page {
 	text = text[:min(len(text), maxPage)]
-	c := &collector{}
+	all := &mention.List{}
+	c := &collector{List: all, code: &program.Reader{List: all}}
 	label := ""
 	c.lines = strings.Split(string(text), "\n")
-	for _, b := range blocks(string(text)) {
-		if c.cut > 0 {
+	for _, b := range markdown.Blocks(string(text)) {
+		if c.Cut > 0 {
 			break
 		}
-		c.showing = b.code != nil && (exampleLabel(label) || isExampleTitle(b.section))
-		label = b.lastLine(label)
-		if what := gone.FindString(b.section); what != "" {
-			c.pass(b.line, b.section, "the section says "+what)
+		c.Showing = b.Code != nil && (exampleLabel(label) || isExampleTitle(b.Section))
+		label = b.LastLine(label)
+		if what := wording.Gone.FindString(b.Section); what != "" {
+			c.Pass(b.Line, b.Section, "the section says "+what)
 			c.skip(b)
 			continue
 		}
@@ -69,175 +75,47 @@ func Read(text []byte) Page {
 	return Page{keys, c.unread(keys)}
 }
 
-// place describes where a candidate stood, which says how sure it is a key.
-type place int
-
-const (
-	inProse   place = iota // inline code, a string of code: must look like a key
-	inListing              // a line of its own in a code block
-	inCommand              // argument of a Redis command or client call, or assigned to a key
-	inColumn               // in the key column of a table
-)
-
-// maybe is in prose that tells a type or a TTL: a key if others begin like it.
-const maybe place = -1
-
-// candidate represents one mention of what may be a key.
-type candidate struct {
-	shape
-	place
-	line    int
-	typ     string
-	ttl     string
-	doc     string
-	section string
-	hint    string // the type that the heading above tells
-	prefix  bool   // it is what keys begin with, and nothing says how they go on
-	maxlen  string // of a stream: how many entries it has at most
-	shows   bool   // it is an example of a key
-	weak    bool   // another sentence tells the TTL
-	quoted  bool   // it is an example within a sentence
-}
-
 // collector gathers candidates of a page.
 type collector struct {
-	found    []candidate
+	*mention.List
+	code     *program.Reader
 	ttls     []labelled        // TTLs that tables give by a label
 	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
-	passed   []Passed
-	consts   map[string]string // of programs: their strings
-	made     map[string]string // of programs: keys that a function or a name gives
-	words    map[string]string // of programs: words that constants mean
-	periods  map[string]string // of programs: times that constants mean
-	amounts  map[string]string // of programs: numbers that constants mean
-	lives    map[string]string // of programs: TTLs of constants, by the stem of their name
-	inside   string            // of programs: the function that a line is in
-	above    told              // of programs: what the comment above a line tells
-	listing  bool              // of programs: a line is in a part that names keys
-	redis    bool              // … and says that they are Redis's
-	ahead    told              // what labels tell before the key is named
+	ahead    mention.Told      // what labels tell before the key is named
 	common   string            // what all keys begin with, as a sentence says
-	heading  mention           // a word that a heading names, in code
-	showing  bool              // what is read is an example
+	heading  headword          // a word that a heading names, in code
 	compared int               // how often what was missed was compared
 	lines    []string          // of the page
 	hint     string            // the type that a label above a list tells
 	inCode   bool              // what is read is a block of code
 	coded    bool              // what is read is a program
 	skipped  map[int]bool      // lines of sections that are not read
-	taken    []candidate       // of found, before any was dropped
-	cut      int               // the line from which on nothing is read; 0: none
+	taken    []mention.Mention // of found, before any was dropped
 }
 
-// mention represents a word in a line.
-type mention struct {
+// headword represents a word in a line.
+type headword struct {
 	text string
 	line int
-}
-
-// told describes what is said of a key that is not known yet.
-type told struct {
-	typ, ttl string
-	line     int
 }
 
 // labelled represents a TTL of something that a table names in words.
 type labelled struct{ label, ttl string }
 
-// Bounds of what is kept: mentions, and different keys, which are compared with
-// each other. No page that people read comes near.
-const (
-	maxCandidates = 10_000
-	maxKeys       = 1_500
-	maxPassed     = 200
-)
-
-func (c *collector) add(raw string, at candidate) {
-	if len(c.found) >= maxCandidates && c.cut == 0 {
-		c.cut = at.line
-	}
-	if c.cut > 0 {
-		return
-	}
-	s, ok := parse(raw)
-	if !ok {
-		return
-	}
-	at.shape = s
-	if at.shows = at.shows || at.quoted || c.showing; s.holes() > 0 && !s.concrete() {
-		at.shows, at.quoted = false, false // an example of a pattern is one
-	}
-	if why := at.implausible(); why != "" {
-		if s.colons() > 0 && s.hasWord() && why != short {
-			c.pass(at.line, raw, why)
-		}
-		return
-	}
-	c.found = append(c.found, at)
-}
-
-// short says why a single word, or two, in prose are no key.
-const short = "too little to be a key"
-
-// implausible says why a shape is not taken for a key where it stands, "" if it
-// is.
-func (c *candidate) implausible() string {
-	s := &c.shape
-	switch {
-	case s.meta(), c.place < inColumn && len(s.parts) > 1 && s.genericHoles() == len(s.parts)-1:
-		return "it is a naming scheme"
-	case s.isPort() && c.place != inCommand:
-		return "it is a host and a port"
-	case s.notAKey():
-		return "it is an address, a version or a file"
-	case isOption[s.raw], s.sep == "" && isSyntax[strings.ToLower(strings.Trim(s.raw, "<>{}[]"))]:
-		return short
-	}
-	switch c.place {
-	case inColumn:
-		if !s.hasWord() {
-			return short
-		}
-		return ""
-	case inCommand:
-		if !s.hasWord() {
-			return short
-		} else if s.glob {
-			return "it is a glob"
-		}
-		return ""
-	case inListing:
-		if s.glob && !s.endsInGlob() {
-			return "it is a glob"
-		} else if s.colons() == 0 || !s.rooted() && !(s.holes() > 0 && s.lettered()) && !s.prefixed() {
-			return short
-		}
-		return ""
-	}
-	switch {
-	case s.glob:
-		return "it is a glob"
-	case c.place == maybe && s.colons() > 0 && s.rooted():
-		return ""
-	case s.colons() > 0 && s.rooted() && (s.holes() > 0 || s.colons() > 1):
-		return ""
-	}
-	return short
-}
-
-// isOption: words of commands.
-var isOption = set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
+// maxKeys bounds the different keys of a page, which are compared with each other. No page that people read comes
+// near.
+const maxKeys = 1_500
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {
-	c.taken = slices.Clone(c.found)
+	c.taken = slices.Clone(c.Found)
 	c.putCommonPrefix()
 	c.dropPrefixes()
 	c.dropStrays()
 	groups := map[string]*merged{}
 	var order []string
-	for _, m := range c.found {
-		name := m.shape.signature()
+	for _, m := range c.Found {
+		name := m.Shape.Signature()
 		g := groups[name]
 		if g == nil {
 			if len(order) == maxKeys {
@@ -258,7 +136,7 @@ func (c *collector) keys() []Key {
 	for _, g := range list {
 		k, ok := g.key()
 		if !ok {
-			c.pass(g.line, g.shape.raw, "no pattern of the language says it")
+			c.Pass(g.Line, g.Shape.Raw, "no pattern of the language says it")
 			continue
 		}
 		if k.TTL == "" && k.Type != "channel" && k.Doubt == "" {
@@ -273,15 +151,15 @@ func (c *collector) keys() []Key {
 // dropPrefixes drops what keys begin with where the page says how they go on.
 func (c *collector) dropPrefixes() {
 	whole := map[string]bool{}
-	for _, m := range c.found {
-		for i := range m.raw {
-			if !m.prefix && m.raw[i] == ':' {
-				whole[m.raw[:i+1]] = true
+	for _, m := range c.Found {
+		for i := range m.Raw {
+			if !m.Prefix && m.Raw[i] == ':' {
+				whole[m.Raw[:i+1]] = true
 			}
 		}
 	}
-	c.found = slices.DeleteFunc(c.found,
-		func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.raw, "{}")] })
+	c.Found = slices.DeleteFunc(c.Found,
+		func(m mention.Mention) bool { return m.Prefix && whole[strings.TrimSuffix(m.Raw, "{}")] })
 }
 
 // dropStrays drops mentions in prose and code that share their first word with
@@ -289,25 +167,26 @@ func (c *collector) dropPrefixes() {
 // else.
 func (c *collector) dropStrays() {
 	roots, sure := map[string]bool{}, false
-	for _, m := range c.found {
-		if m.place > inProse {
-			roots[m.shape.root()], sure = true, true
+	for _, m := range c.Found {
+		if m.Place > mention.InProse {
+			roots[m.Shape.Root()], sure = true, true
 		}
 	}
-	for _, m := range c.found {
-		if m.place == inProse && m.shape.holes() > 0 && (!m.shape.concrete() || m.typ != "" || m.ttl != "") {
-			roots[m.shape.root()] = true
+	for _, m := range c.Found {
+		if m.Place == mention.InProse && m.Shape.Holes() > 0 && (!m.Shape.Concrete() || m.Type != "" || m.TTL != "") {
+			roots[m.Shape.Root()] = true
 		}
 	}
-	stray := func(m candidate) bool {
-		return !roots[m.shape.root()] && (m.place == maybe || sure && m.place == inProse && m.shape.holes() == 0)
+	stray := func(m mention.Mention) bool {
+		return !roots[m.Shape.Root()] &&
+			(m.Place == mention.Maybe || sure && m.Place == mention.InProse && m.Shape.Holes() == 0)
 	}
-	for _, m := range c.found {
+	for _, m := range c.Found {
 		if stray(m) {
-			c.pass(m.line, m.shape.raw, "nothing else on the page begins like it")
+			c.Pass(m.Line, m.Shape.Raw, "nothing else on the page begins like it")
 		}
 	}
-	c.found = slices.DeleteFunc(c.found, stray)
+	c.Found = slices.DeleteFunc(c.Found, stray)
 }
 
 // maxLabel bounds the bytes of a label: longer ones are sentences.
@@ -328,7 +207,7 @@ func (c *collector) labelledTTL(doc string) string {
 	if len(c.byLabel) == 0 {
 		return ""
 	}
-	text := plainText(doc)
+	text := markdown.PlainText(doc)
 	for n := min(len(text), maxLabel); n > 0; n-- {
 		if ttl, known := c.byLabel[text[:n]]; known {
 			return ttl

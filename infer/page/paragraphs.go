@@ -1,6 +1,11 @@
 package page
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/program"
+)
 
 // maxTail bounds what of the lines around is read with a line.
 const maxTail = 240
@@ -55,8 +60,9 @@ func sentenceOf(l, key string) string {
 
 // withoutCommands returns a sentence with the keys of its commands in their places.
 func withoutCommands(l string) string {
-	return codeSpan.ReplaceAllStringFunc(l, func(m string) string {
-		if name, args := command(strings.Trim(m, "` ")); name != "" && mayBeKey(args[0]) && !strings.Contains(args[0], "*") {
+	return markdown.CodeSpan.ReplaceAllStringFunc(l, func(m string) string {
+		if name, args := program.ParseCommand(strings.Trim(m,
+			"` ")); name != "" && mayBeKey(args[0]) && !strings.Contains(args[0], "*") {
 			return "`" + args[0] + "`"
 		}
 		return m

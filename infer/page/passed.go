@@ -4,18 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-)
 
-// pass remembers what is not taken for a key.
-func (c *collector) pass(line int, text, why string) {
-	if scheme, _, isURL := strings.Cut(text, "://"); isURL { // what follows may be a password
-		text = scheme + "://…"
-	}
-	if len(c.passed) < maxPassed {
-		c.passed = append(c.passed, Passed{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
-	}
-}
+	"github.com/keywright/keywright/infer/page/internal/mention"
+)
 
 // unread returns what was passed over and is no key of another line either.
 func (c *collector) unread(keys []Key) []Passed {
@@ -23,19 +14,20 @@ func (c *collector) unread(keys []Key) []Passed {
 	for _, k := range keys {
 		taken[k.Pattern] = true
 	}
-	seen := map[string]bool{}
-	out := slices.DeleteFunc(c.passed, func(p Passed) bool {
-		again := seen[p.Text] || taken[p.Text]
-		seen[p.Text] = true
-		return again
-	})
+	var out []Passed
+	for _, p := range c.Passed {
+		if !taken[p.Text] {
+			out = append(out, Passed{p.Line, p.Text, p.Why})
+		}
+		taken[p.Text] = true
+	}
 	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
 	switch {
-	case c.cut > 0:
-		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
-	case len(c.passed) == maxPassed:
-		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest",
-			fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
+	case c.Cut > 0:
+		out = append(out, Passed{c.Cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", mention.MaxCandidates)})
+	case len(c.Passed) == mention.MaxPassed:
+		out = append(out, Passed{c.Passed[mention.MaxPassed-1].Line, "the rest",
+			fmt.Sprintf("only %d of what is passed over are listed", mention.MaxPassed)})
 	}
 	return out
 }

@@ -154,7 +154,7 @@ func ratios(files []File) []Measure {
 		{"domain", 0.8, func(dir string) bool { return half(dir) == "domain" }},
 		{"runtime", 0.8, func(dir string) bool { return half(dir) == "runtime" }},
 		{"infer", 0.6, func(dir string) bool { return dir == "infer" }},
-		{"infer/page", 0.6, func(dir string) bool { return dir == "infer/page" }},
+		{"infer/page", 0.6, func(dir string) bool { return Within(dir, "infer/page") }},
 		{"gen/golang", 0.6, func(dir string) bool { return dir == "gen/golang" }},
 	}
 	var out []Measure

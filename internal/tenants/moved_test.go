@@ -11,6 +11,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/copier"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/event"
@@ -98,13 +100,13 @@ func copied(t *testing.T, url string, clients func(int) (*keywright.Client, erro
 		return e
 	}
 	place, content, meant := names(), names(), names()
-	report, err := apply.Copy(t.Context(), reader(t, url), reader(t, url), clients, apply.CopyOptions{
-		RestoreOptions: apply.RestoreOptions{Place: func(rec *archive.Record) (apply.Place, error) {
+	report, err := copier.Copy(t.Context(), reader(t, url), reader(t, url), clients, copier.CopyOptions{
+		Options: restore.Options{Place: func(rec *archive.Record) (restore.Place, error) {
 			name, content, left := place.Name(rec.Key)
 			if left != "" {
-				return apply.Place{}, &apply.LeftOut{Code: left}
+				return restore.Place{}, &restore.LeftOut{Code: left}
 			}
-			return apply.Place{Key: name, DB: rec.DB, Expires: rec.Expires, Content: content}, nil
+			return restore.Place{Key: name, DB: rec.DB, Expires: rec.Expires, Content: content}, nil
 		}},
 		Meant: func(name []byte) (int, bool) {
 			_, _, left := meant.Name(name)

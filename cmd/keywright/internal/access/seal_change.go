@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -190,7 +191,7 @@ func (w *sealer) Do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (app
 		walk.After = func(resealed map[string]int64) {
 			open = nil
 			for entry, n := range resealed {
-				run.Add(entry, apply.KeyCounts{Keys: n, Changed: n})
+				run.Add(entry, journal.KeyCounts{Keys: n, Changed: n})
 			}
 		}
 		seal := walk.Rotate
@@ -199,7 +200,7 @@ func (w *sealer) Do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (app
 		}
 		r, err := seal(ctx)
 		for entry, n := range open { // of a batch that failed
-			run.Add(entry, apply.KeyCounts{Keys: n, Unknown: n})
+			run.Add(entry, journal.KeyCounts{Keys: n, Unknown: n})
 		}
 		w.Leave(run, r, err)
 		return source.Summary{Server: r.Server, Endpoint: r.Endpoint, Incomplete: r.Incomplete}, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -33,7 +34,7 @@ const leastDrift = 10
 
 // TakeUp prepares the execution of a plan of a verb, or goes on with one, if the plan holds.
 func TakeUp(ctx context.Context, a *cli.App, v *Verb, path string, p *plan.Plan, o *Applying) (r *Run,
-	journal *apply.Journal, err error) {
+	journal *journal.Journal, err error) {
 	o.plan = path
 	if r, err = Prepare(ctx, a, v, p.Request, &o.Changing, p); err != nil {
 		return nil, nil, err
@@ -49,7 +50,7 @@ func TakeUp(ctx context.Context, a *cli.App, v *Verb, path string, p *plan.Plan,
 }
 
 // hold refuses a plan that does not hold any more, and opens what notes how it is undone.
-func (r *Run) hold(ctx context.Context, path string, p *plan.Plan, journal *apply.Journal,
+func (r *Run) hold(ctx context.Context, path string, p *plan.Plan, journal *journal.Journal,
 	o *Applying) (err error) {
 	if err := r.MakePlan(ctx); err != nil {
 		return err
@@ -72,11 +73,11 @@ func OnlyDeletions(this string) error {
 
 // OpenJournal opens the journal of a plan that was not executed to its end. Where it was, done
 // is called; nil: nothing is.
-func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *apply.Journal, resumed bool,
+func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *journal.Journal, resumed bool,
 	err error) {
-	j, resumed, err = apply.OpenJournal(path+journalName, p.ID)
+	j, resumed, err = journal.OpenJournal(path+journalName, p.ID)
 	switch {
-	case errors.Is(err, apply.ErrInUse):
+	case errors.Is(err, journal.ErrInUse):
 		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process",
 			Hint: "wait until it has ended"}
 	case err != nil:
@@ -95,7 +96,7 @@ func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 // Ended represents the error of a plan that was executed to its end.
 type Ended struct {
 	error
-	Total apply.KeyCounts
+	Total journal.KeyCounts
 }
 
 func (e *Ended) Unwrap() error { return e.error }

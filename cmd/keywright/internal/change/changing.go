@@ -12,6 +12,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -294,7 +296,7 @@ func ReadPlan(path string) (*plan.Plan, error) {
 }
 
 // Execute changes the server as a plan says, and prints what was done. journal may be nil.
-func (r *Run) Execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
+func (r *Run) Execute(ctx context.Context, p *plan.Plan, journal *journal.Journal) error {
 	began := r.App.Now()
 	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, began)
 	report, err := r.Perform(ctx, p, journal, bar, func(done int64) {
@@ -314,7 +316,7 @@ type notBegun struct{ error }
 func (n *notBegun) Unwrap() error { return n.error }
 
 // Perform changes the server as a plan says. journal and bar may be nil.
-func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
+func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *journal.Journal,
 	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
 	first, err := r.clients.Client(0)
 	if err == nil {
@@ -327,24 +329,25 @@ func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
 	if err != nil {
 		return report, &notBegun{err}
 	}
-	defer acting.End()
+	defer acting.Release()
 	if r.Keep != "" {
 		if r.keeps, err = r.keeper(); err != nil {
 			return report, &notBegun{err}
 		}
 	}
 	return r.work.Do(ctx, p, apply.KeysOptions{
-		Rate: r.Rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told,
+		Rate: r.Rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillHeld: acting.Held, Progress: told,
 		Waiting: cli.Patience(bar, r.Config)})
 }
 
 // Act takes the right to change keys, on servers that are still those that were looked at.
-func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting,
+func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Config,
+	was *plan.Server) (*writelease.Lease,
 	error) {
-	acting, err := apply.Act(ctx, c)
-	began, last := time.Now(), (*apply.ActingError)(nil)
+	acting, err := writelease.Acquire(ctx, c)
+	began, last := time.Now(), (*writelease.HeldError)(nil)
 	for {
-		busy, ok := errors.AsType[*apply.ActingError](err)
+		busy, ok := errors.AsType[*writelease.HeldError](err)
 		if !ok || !busy.MayBeDead(last) && time.Since(began) >= a.Patience {
 			break
 		}
@@ -356,16 +359,16 @@ func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Co
 		if err := cli.Pause(ctx, actingAgain); err != nil {
 			return nil, err
 		}
-		acting, err = apply.Act(ctx, c)
+		acting, err = writelease.Acquire(ctx, c)
 	}
-	if errors.Is(err, apply.ErrActing) {
+	if errors.Is(err, writelease.ErrHeld) {
 		return nil, &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "run it again when that one has ended"}
 	}
 	if err != nil {
-		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+apply.ActingKey+")", err))
+		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+writelease.Key+")", err))
 	}
 	if err := unmoved(ctx, a, config, was); err != nil {
-		acting.End()
+		acting.Release()
 		return nil, err
 	}
 	return acting, nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -33,16 +35,16 @@ type Report struct {
 
 // changeResult describes what was done.
 type changeResult struct {
-	Total    apply.KeyCounts `json:"total"`
-	Entries  []changedPart   `json:"entries"`              // their counts add up to those of total
-	Left     []plan.Left     `json:"left_alone,omitempty"` // why keys were left alone or refused, in this run
-	Complete bool            `json:"complete"`             // all keys were seen
-	Problem  string          `json:"problem,omitempty"`
+	Total    journal.KeyCounts `json:"total"`
+	Entries  []changedPart     `json:"entries"`              // their counts add up to those of total
+	Left     []plan.Left       `json:"left_alone,omitempty"` // why keys were left alone or refused, in this run
+	Complete bool              `json:"complete"`             // all keys were seen
+	Problem  string            `json:"problem,omitempty"`
 }
 
 type changedPart struct {
 	Entry string `json:"entry"` // "" for keys that no entry declares
-	apply.KeyCounts
+	journal.KeyCounts
 }
 
 // report returns what each report of the run has.
@@ -245,7 +247,7 @@ func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysRepo
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(failed, apply.ErrActing):
+	case errors.Is(failed, writelease.ErrHeld):
 		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(),
 			Hint: "run it again when that one has ended: what was done is not done twice"}
 	case !res.Complete, report.Unknown > 0 && failed != nil:

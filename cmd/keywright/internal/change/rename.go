@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/kernel"
@@ -231,7 +232,7 @@ func (r *Run) reader(ctx context.Context, req server.ContentsRequest) (*server.R
 const comparedAtOnce = 64 << 10
 
 // values returns the reader of a rename, opened once.
-func (r *Run) values(ctx context.Context) (apply.Asker, error) {
+func (r *Run) values(ctx context.Context) (restore.Asker, error) {
 	if r.asker == nil {
 		asker, err := r.reader(ctx, server.ContentsRequest{Largest: comparedAtOnce})
 		if err != nil {

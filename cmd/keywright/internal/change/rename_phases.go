@@ -5,6 +5,10 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/content"
+	"github.com/keywright/keywright/apply/copier"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
@@ -31,7 +35,7 @@ type namesCopied struct {
 }
 
 // copiedNames holds the counts of a copy.
-type copiedNames struct{ apply.Counts }
+type copiedNames struct{ journal.Counts }
 
 // newNames tells which keys are copied, and where to. It is for one goroutine at a time.
 type newNames struct {
@@ -118,8 +122,8 @@ func (r *Run) copyNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer acting.End()
-	tell := func() error { return r.Tell(ctx, acting.Still) }
+	defer acting.Release()
+	tell := func() error { return r.Tell(ctx, acting.Held) }
 	if err := tell(); err != nil {
 		return err
 	}
@@ -133,16 +137,17 @@ func (r *Run) copyNames(ctx context.Context) error {
 	if rounds == 0 {
 		rounds = -1
 	}
-	report, err := apply.Copy(ctx, from, to, r.clients.Client, apply.CopyOptions{
-		RestoreOptions: apply.RestoreOptions{
+	report, err := copier.Copy(ctx, from, to, r.clients.Client, copier.CopyOptions{
+		Options: restore.Options{
 			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
-			Existing: apply.Existing(r.existing), Rate: r.Rate, Waiting: cli.Patience(bar, r.Config),
-			Place: func(rec *archive.Record) (apply.Place, error) {
+			Existing: restore.Existing(r.existing), Rate: r.Rate, Waiting: cli.Patience(bar, r.Config),
+			Place: func(rec *archive.Record) (restore.Place, error) {
 				name, _, ok := n.meant(rec.Key)
 				if !ok {
-					return apply.Place{}, errNoNewName
+					return restore.Place{}, errNoNewName
 				}
-				return apply.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires, Content: n.Content(rec.Key)}, acting.Still()
+				return restore.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires,
+					Content: n.Content(rec.Key)}, acting.Held()
 			},
 			Progress: func(done int64) {
 				if done%64 == 0 {
@@ -178,7 +183,7 @@ func (r *Run) Tell(ctx context.Context, still func() error) error {
 	if err != nil {
 		return err
 	}
-	return apply.Tell(ctx, r.clients.Client, r.names(rule), rule, apply.KeysOptions{StillActs: still,
+	return apply.Tell(ctx, r.clients.Client, r.names(rule), rule, apply.KeysOptions{StillHeld: still,
 		Waiting: cli.Patience(nil, r.Config)})
 }
 
@@ -197,7 +202,7 @@ func (r *Run) verifyNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report, err := compare.Run(ctx, apply.Renamed(from, values.Content), to, compare.Options{
+	report, err := compare.Run(ctx, content.Renamed(from, values.Content), to, compare.Options{
 		Meant: func(name []byte) (int, bool, bool) {
 			_, entry, ok := n.meant(name)
 			return entry, false, ok

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/kernel"
@@ -103,7 +103,7 @@ func WithDatabase(text string, getenv func(string) string, db int) (string, erro
 var Silent = slog.New(slog.DiscardHandler)
 
 // Patience says how long a run waits for a server that does not answer, and shows that it does.
-func Patience(bar *terminal.Progress, config connect.Config) apply.Waiting {
+func Patience(bar *terminal.Progress, config connect.Config) wait.Waiting {
 	told := func(silent time.Duration, last error) {
 		text := "waiting for " + config.String() + ", which has not answered for " + terminal.Duration(silent)
 		if last != nil {
@@ -111,7 +111,7 @@ func Patience(bar *terminal.Progress, config connect.Config) apply.Waiting {
 		}
 		bar.Say(text + "; the run ends after " + terminal.Duration(config.Patience()))
 	}
-	return apply.Waiting{Server: config.String(), Patience: config.Patience(), Told: told}
+	return wait.Waiting{Server: config.String(), Patience: config.Patience(), Told: told}
 }
 
 // Pause waits. An error says that ctx has ended.

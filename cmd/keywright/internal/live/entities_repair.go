@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
@@ -144,7 +145,7 @@ func (w *repairing) sweep(ctx context.Context, run *apply.Run, e *keyspace.Entry
 		return err
 	}
 	done, err := s.Sweep(ctx, entity.SweepOptions{Rate: w.Rate})
-	run.Add(e.Name, apply.KeyCounts{Keys: int64(done.Gone), Changed: int64(done.Gone)})
+	run.Add(e.Name, journal.KeyCounts{Keys: int64(done.Gone), Changed: int64(done.Gone)})
 	if err == nil && done.Busy > 0 {
 		run.LeaveAll(e.Name, plan.Left{Code: plan.OtherSweeps, Keys: max(st.Expired-int64(done.Gone), 0)})
 	}
@@ -220,12 +221,12 @@ func (w *repairing) batch(ctx context.Context, run *apply.Run, e *keyspace.Entry
 	for i, item := range items {
 		switch {
 		case errs[i] != nil:
-			run.Add(e.Name, apply.KeyCounts{Keys: 1, Unknown: 1})
+			run.Add(e.Name, journal.KeyCounts{Keys: 1, Unknown: 1})
 			last = errs[i]
 		case done[i] == 0:
 			run.Leave(e.Name, plan.Waits, []byte(s.KeyOf(item.id)), w.Request.DB)
 		default:
-			run.Add(e.Name, apply.KeyCounts{Keys: 1, Changed: 1})
+			run.Add(e.Name, journal.KeyCounts{Keys: 1, Changed: 1})
 		}
 	}
 	return last
@@ -241,11 +242,11 @@ func completeIndexes(ctx context.Context, run *apply.Run, e *keyspace.Entry, s *
 	}
 	o.After = func(items int) {
 		began = 0
-		run.Add(e.Name, apply.KeyCounts{Keys: int64(items), Changed: int64(items)})
+		run.Add(e.Name, journal.KeyCounts{Keys: int64(items), Changed: int64(items)})
 	}
 	r, err := s.Indexes(ctx, o)
 	if err != nil && began > 0 {
-		run.Add(e.Name, apply.KeyCounts{Keys: int64(began), Unknown: int64(began)})
+		run.Add(e.Name, journal.KeyCounts{Keys: int64(began), Unknown: int64(began)})
 	}
 	if err != nil {
 		return err

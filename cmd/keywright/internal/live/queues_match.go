@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
@@ -220,13 +221,13 @@ func (w *matching) batch(ctx context.Context, run *apply.Run, of string, q queue
 		switch {
 		case errs[i] != nil:
 			if class, ok := keywright.ClassOf(errs[i]); !ok || class != keywright.NotApplied {
-				run.Add(of, apply.KeyCounts{Keys: 1, Unknown: 1})
+				run.Add(of, journal.KeyCounts{Keys: 1, Unknown: 1})
 			}
 			last = errs[i]
 		case codes[i] != "":
 			run.Leave(of, codes[i], []byte(q.JobOf(d.ID)), w.Request.DB)
 		default:
-			run.Add(of, apply.KeyCounts{Keys: 1, Changed: 1})
+			run.Add(of, journal.KeyCounts{Keys: 1, Changed: 1})
 		}
 	}
 	return last

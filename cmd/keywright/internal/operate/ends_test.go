@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/plan"
@@ -124,7 +124,7 @@ func TestAnEndThatCannotBeLogged(t *testing.T) {
 	dir, goes := t.TempDir(), make(chan struct{})
 	d := opened(t, dir, &runner{execute: func(context.Context) (Outcome, error) {
 		<-goes
-		return Outcome{Complete: true, Total: apply.KeyCounts{Keys: 1}}, nil
+		return Outcome{Complete: true, Total: journal.KeyCounts{Keys: 1}}, nil
 	}})
 	id := d.made()
 	if err := d.Apply("t", id, By{User: "u"}); err != nil {

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/plan"
@@ -46,7 +46,7 @@ type Runner interface {
 
 // Outcome describes what an execution did, the earlier ones of the plan included.
 type Outcome struct {
-	Total    apply.KeyCounts
+	Total    journal.KeyCounts
 	Left     []plan.Left
 	Complete bool
 	Problem  string // why it is not complete

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/plan"
 )
@@ -57,10 +57,10 @@ func (h *hands) Execute(ctx context.Context, path string, told func(int64)) (Out
 		select {
 		case <-h.held:
 		case <-ctx.Done():
-			return Outcome{Total: apply.KeyCounts{Keys: 1, Changed: 1}}, ctx.Err()
+			return Outcome{Total: journal.KeyCounts{Keys: 1, Changed: 1}}, ctx.Err()
 		}
 	}
-	return Outcome{Total: apply.KeyCounts{Keys: h.changes, Changed: h.changes}, Complete: h.doErr == nil}, h.doErr
+	return Outcome{Total: journal.KeyCounts{Keys: h.changes, Changed: h.changes}, Complete: h.doErr == nil}, h.doErr
 }
 
 func desk(t *testing.T, dir string, h *hands) *Desk {

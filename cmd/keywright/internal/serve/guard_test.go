@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -40,7 +40,7 @@ func (*still) Plan(_ context.Context, verb string, q plan.Request) (*plan.Plan, 
 
 func (*still) Execute(ctx context.Context, _ string, _ func(int64)) (operate.Outcome, error) {
 	<-ctx.Done()
-	return operate.Outcome{Total: apply.KeyCounts{Keys: 1}}, ctx.Err()
+	return operate.Outcome{Total: journal.KeyCounts{Keys: 1}}, ctx.Err()
 }
 
 // gate represents a server whose target was never read, with users.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/finding"
@@ -44,19 +44,19 @@ type RunRow struct {
 // PlanPage represents a plan in short, and what was done of it.
 type PlanPage struct {
 	RunRow
-	Select  map[string]string `json:"select"`         // what is meant, as it was asked for
-	Plan    string            `json:"plan,omitempty"` // the ID of the plan, by its content
-	Change  int64             `json:"change"`         // things that would be changed
-	Leave   int64             `json:"leave"`
-	Bytes   int64             `json:"bytes"`
-	Entries []plan.Part       `json:"entries"`      // the first of them
-	More    int               `json:"more_entries"` // that are not among them
-	Left    []LeftAlone       `json:"refusals"`     // why things are left alone
-	Lacks   []plan.Reason     `json:"incomplete"`   // why not all may have been seen
-	Changes []plan.Change     `json:"changes"`      // the first that the plan lists
-	Listed  int               `json:"listed"`       // how many it lists
-	Did     *apply.KeyCounts  `json:"did,omitempty"`
-	DidLeft []LeftAlone       `json:"did_left"` // why things were left alone when it was executed
+	Select  map[string]string  `json:"select"`         // what is meant, as it was asked for
+	Plan    string             `json:"plan,omitempty"` // the ID of the plan, by its content
+	Change  int64              `json:"change"`         // things that would be changed
+	Leave   int64              `json:"leave"`
+	Bytes   int64              `json:"bytes"`
+	Entries []plan.Part        `json:"entries"`      // the first of them
+	More    int                `json:"more_entries"` // that are not among them
+	Left    []LeftAlone        `json:"refusals"`     // why things are left alone
+	Lacks   []plan.Reason      `json:"incomplete"`   // why not all may have been seen
+	Changes []plan.Change      `json:"changes"`      // the first that the plan lists
+	Listed  int                `json:"listed"`       // how many it lists
+	Did     *journal.KeyCounts `json:"did,omitempty"`
+	DidLeft []LeftAlone        `json:"did_left"` // why things were left alone when it was executed
 }
 
 // LeftAlone represents a reason for which things are left alone.

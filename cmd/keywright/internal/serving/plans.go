@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/access"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
@@ -225,7 +226,7 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 
 // refusal returns an error in words that may be shown.
 func refusal(ctx context.Context, a *cli.App, err error) error {
-	if errors.Is(err, apply.ErrActing) {
+	if errors.Is(err, writelease.ErrHeld) {
 		return &operate.Refusal{Code: "acting", Message: err.Error(),
 			Hint: "apply it again when that one has ended: what was done is not done twice"}
 	}
@@ -247,7 +248,7 @@ func openDesk(a *cli.App, o *Serving, h *house) (*operate.Desk, error) {
 	}
 	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Told: h.told, Sink: sink(a, o.sink)})
 	switch {
-	case errors.Is(err, apply.ErrInUse):
+	case errors.Is(err, journal.ErrInUse):
 		return nil, cli.Usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
 			err)
 	case err != nil:

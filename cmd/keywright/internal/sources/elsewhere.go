@@ -1,7 +1,8 @@
 package sources
 
 import (
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/content"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
@@ -93,17 +94,17 @@ func (m *Mapped) Request(target bool) server.ContentsRequest {
 
 // Place returns where a key is written; what only makes sense in its moment is left out unless
 // that was asked for.
-func (m *Mapped) Place(p *apply.Place, momentary bool) (declared *keyspace.Key, err error) {
+func (m *Mapped) Place(p *restore.Place, momentary bool) (declared *keyspace.Key, err error) {
 	_, declared, _ = m.Find(p.Key)
 	if declared != nil && !momentary && parts.Momentary(declared) {
-		return declared, &apply.LeftOut{Code: plan.OutOfMoment}
+		return declared, &restore.LeftOut{Code: plan.OutOfMoment}
 	}
 	if m.Renamed == nil {
 		return declared, nil
 	}
 	name, content, left := m.Renamed.Name(p.Key)
 	if left != "" {
-		return declared, &apply.LeftOut{Code: left}
+		return declared, &restore.LeftOut{Code: left}
 	}
 	p.Key, p.Content = name, content
 	return declared, nil
@@ -137,7 +138,7 @@ func (m *Mapped) Shown(side compare.Side) compare.Side {
 	if m.Renamed == nil {
 		return side
 	}
-	return apply.Renamed(side, m.Content)
+	return content.Renamed(side, m.Content)
 }
 
 // DeclaredIn returns the declaration in another namespace.

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/copier"
+	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -164,10 +166,10 @@ type copyRun struct {
 	ahead    int64 // of the target's clock before the source's, in milliseconds
 	started  time.Time
 	phase    string
-	acting   *apply.Acting // nil: it is a plan
+	acting   *writelease.Lease // nil: it is a plan
 
-	libraries *apply.LibraryReport // of functions; nil: there is none
-	unread    source.Reasons       // why libraries of the source were not read
+	libraries *restore.LibraryReport // of functions; nil: there is none
+	unread    source.Reasons         // why libraries of the source were not read
 }
 
 func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error {
@@ -194,7 +196,7 @@ func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error 
 		if r.acting, err = change.Act(ctx, a, first, r.to.Reader.Config(), o.planned); err != nil {
 			return err
 		}
-		defer r.acting.End()
+		defer r.acting.Release()
 	}
 	return r.run(ctx)
 }
@@ -365,8 +367,8 @@ func (r *copyRun) Client(db int) (*keywright.Client, error) {
 }
 
 // Place says where and until when a key is copied.
-func (r *copyRun) Place(rec *archive.Record) (apply.Place, error) {
-	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+func (r *copyRun) Place(rec *archive.Record) (restore.Place, error) {
+	p := restore.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
 	if r.toDB >= 0 {
 		p.DB = r.toDB
 	}
@@ -409,13 +411,13 @@ func (r *copyRun) run(ctx context.Context) error {
 }
 
 // pass copies, or looks at what would be copied.
-func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
+func (r *copyRun) pass(ctx context.Context) (copier.CopyReport, error) {
 	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, r.started)
 	defer bar.Clear()
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
-	o := apply.CopyOptions{
-		RestoreOptions: apply.RestoreOptions{
-			Existing: apply.Existing(r.existing), Place: r.Place, Plan: !r.copying.apply, Writers: r.writers,
+	o := copier.CopyOptions{
+		Options: restore.Options{
+			Existing: restore.Existing(r.existing), Place: r.Place, Plan: !r.copying.apply, Writers: r.writers,
 			MayEvict: r.evict, Waiting: cli.Patience(bar, r.to.Reader.Config()),
 			Progress: func(done int64) {
 				if done%64 == 0 {
@@ -441,10 +443,10 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 		o.Content = r.sel.Content
 	}
 	if r.copying.apply { // a plan needs no fork
-		o.Snapshot, o.StillActs = r.moment, r.acting.Still
+		o.Snapshot, o.StillHeld = r.moment, r.acting.Held
 	}
 	if err := r.loadLibraries(ctx); err != nil {
-		return apply.CopyReport{}, err
+		return copier.CopyReport{}, err
 	}
-	return apply.Copy(ctx, from, to, r.Client, o)
+	return copier.Copy(ctx, from, to, r.Client, o)
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -47,7 +47,7 @@ func (r *copyRun) asPlan(ctx context.Context, out *CopyReport) (*plan.Plan, erro
 	if r.evict {
 		p.Request.Options["evict"] = "true"
 	}
-	entries := map[string]apply.Counts{}
+	entries := map[string]journal.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
 	}

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/copier"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -28,14 +30,14 @@ type CopyReport struct {
 	Complete    bool                  `json:"complete"`       // all keys of the source were seen
 	Settled     bool                  `json:"settled"`        // what was to be copied is at the target
 	Incomplete  source.Reasons        `json:"incomplete,omitempty"`
-	Total       apply.Counts          `json:"total"` // of the first pass
+	Total       journal.Counts        `json:"total"` // of the first pass
 	Entries     []copiedPart          `json:"entries"`
 	Rounds      int                   `json:"rounds"`   // of comparison
 	Repaired    int64                 `json:"repaired"` // keys that were copied again
 	Kept        int64                 `json:"kept"`     // were at the target before with another value, and were left
 	Last        compare.Figures       `json:"last"`     // of the last round
 	TargetOnly  int64                 `json:"target_only"`
-	Memory      []apply.Memory        `json:"memory,omitempty"`      // of the target's servers, before anything was written
+	Memory      []restore.Memory      `json:"memory,omitempty"`      // of the target's servers, before anything was written
 	Deleted     int64                 `json:"deleted,omitempty"`     // at the target, since the source had deleted them
 	Differences []change.DifferingKey `json:"differences,omitempty"` // keys that differ in the end
 	More        int64                 `json:"more_differences,omitempty"`
@@ -45,17 +47,17 @@ type CopyReport struct {
 	DurationMS  int64                 `json:"duration_ms"`
 	leftOut     map[plan.Code]int64
 
-	Libraries *apply.LibraryReport `json:"libraries,omitempty"` // of functions; absent: there is none to copy
+	Libraries *restore.LibraryReport `json:"libraries,omitempty"` // of functions; absent: there is none to copy
 }
 
 // copiedPart describes what became of the keys of one entry.
 type copiedPart struct {
 	Entry string `json:"entry"` // "" for keys that no entry declares
-	apply.Counts
+	journal.Counts
 	Last compare.Figures `json:"last"` // of the last round
 }
 
-func (r *copyRun) report(in *apply.CopyReport, failed error) *CopyReport {
+func (r *copyRun) report(in *copier.CopyReport, failed error) *CopyReport {
 	out := &CopyReport{Scope: r.App.Scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts,
 		Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
@@ -134,7 +136,7 @@ func (r *copyRun) Show(ctx context.Context, out *CopyReport, failed error) error
 		return &cli.Exit{Code: cli.ExitPartial, Message: out.Incomplete.String(),
 			Hint: goOnCopying(failed)}
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
-		r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
+		r.existing == string(restore.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

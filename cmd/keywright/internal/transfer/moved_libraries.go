@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -40,7 +40,7 @@ func (v *verifyRun) compareLibraries(ctx context.Context) (_ *compare.Libraries,
 }
 
 // loadLibraries loads the libraries of functions of the archive, or says what would become of them.
-func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) (*apply.LibraryReport, error) {
+func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) (*restore.LibraryReport, error) {
 	if r.opened == nil {
 		return nil, nil
 	}
@@ -94,13 +94,13 @@ func tellDifferentLibraries(a *cli.App, l *compare.Libraries) {
 }
 
 // loadLibraries loads libraries of functions, or says what would become of them; nil: there is none.
-func loadLibraries(ctx context.Context, clients apply.Clients, all func(func(source.Library) error) error,
-	existing string, planned bool) (*apply.LibraryReport, error) {
+func loadLibraries(ctx context.Context, clients restore.Clients, all func(func(source.Library) error) error,
+	existing string, planned bool) (*restore.LibraryReport, error) {
 	client, err := clients(0)
 	if err != nil {
 		return nil, err
 	}
-	r, err := apply.Libraries(ctx, client, all, apply.Existing(existing), planned)
+	r, err := restore.Libraries(ctx, client, all, restore.Existing(existing), planned)
 	if r.Total == 0 {
 		return nil, err
 	}
@@ -108,19 +108,20 @@ func loadLibraries(ctx context.Context, clients apply.Clients, all func(func(sou
 }
 
 // tellLoaded says what became of libraries of functions.
-func tellLoaded(a *cli.App, r *apply.LibraryReport, applied bool) {
+func tellLoaded(a *cli.App, r *restore.LibraryReport, applied bool) {
 	if r == nil {
 		return
 	}
 	words := map[string][2]string{
-		apply.LibraryLoaded:   {"loaded", "to load"},
-		apply.LibraryReplaced: {"replaced", "to replace"},
-		apply.LibrarySame:     {"there with the same code", "there with the same code"},
-		apply.LibraryExisting: {"there with another code, and left", "there with another code, and to be left"},
-		apply.LibraryRefused:  {"not loaded", "not to be loaded"},
+		restore.LibraryLoaded:   {"loaded", "to load"},
+		restore.LibraryReplaced: {"replaced", "to replace"},
+		restore.LibrarySame:     {"there with the same code", "there with the same code"},
+		restore.LibraryExisting: {"there with another code, and left", "there with another code, and to be left"},
+		restore.LibraryRefused:  {"not loaded", "not to be loaded"},
 	}
-	for _, change := range []string{apply.LibraryLoaded, apply.LibraryReplaced, apply.LibrarySame, apply.LibraryExisting,
-		apply.LibraryRefused} {
+	for _, change := range []string{restore.LibraryLoaded, restore.LibraryReplaced, restore.LibrarySame,
+		restore.LibraryExisting,
+		restore.LibraryRefused} {
 		var names []string
 		for _, l := range r.Libraries {
 			if l.Change == change {
@@ -143,7 +144,7 @@ func tellLoaded(a *cli.App, r *apply.LibraryReport, applied bool) {
 }
 
 // notLoaded says that no library of functions can be loaded; "": they can.
-func notLoaded(r *apply.LibraryReport) string {
+func notLoaded(r *restore.LibraryReport) string {
 	if r == nil || r.Unable == "" {
 		return ""
 	}
@@ -152,12 +153,12 @@ func notLoaded(r *apply.LibraryReport) string {
 }
 
 // librariesFailed reports whether a library of functions is not as it should be in the end.
-func librariesFailed(r *apply.LibraryReport, existing string) bool {
-	return r != nil && (r.Refused > 0 || r.Existing > 0 && existing == string(apply.Fail))
+func librariesFailed(r *restore.LibraryReport, existing string) bool {
+	return r != nil && (r.Refused > 0 || r.Existing > 0 && existing == string(restore.Fail))
 }
 
 // plannedLibraries are those that a plan names.
-func plannedLibraries(r *apply.LibraryReport) []plan.Library {
+func plannedLibraries(r *restore.LibraryReport) []plan.Library {
 	if r == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -20,7 +20,7 @@ type movedTable struct {
 }
 
 // Add adds an entry, with the texts of the columns in more.
-func (m *movedTable) Add(entry string, c *apply.Counts, more ...string) {
+func (m *movedTable) Add(entry string, c *journal.Counts, more ...string) {
 	if entry == "" {
 		entry = cli.UndeclaredName
 	}

@@ -10,7 +10,8 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
@@ -93,7 +94,7 @@ is not whole or the server takes no more, 130 interrupted.`,
 			}
 			return saving.OneArchive(c, args[:min(len(args), 1)])
 		},
-		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), a, args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return restoreArchives(c.Context(), a, args, &o) },
 	}
 	a.ServerFlags(c)
 	a.NamespaceFlag(c)
@@ -124,8 +125,9 @@ is not whole or the server takes no more, 130 interrupted.`,
 const evictUsage = "go on when the server evicts keys, of any program, to make room"
 
 var (
-	existingModes = []string{string(apply.Fail), string(apply.Skip), string(apply.Replace), string(apply.Different)}
-	ttlModes      = []string{"absolute", "remaining", "declared"}
+	existingModes = []string{string(restore.Fail), string(restore.Skip), string(restore.Replace),
+		string(restore.Different)}
+	ttlModes = []string{"absolute", "remaining", "declared"}
 )
 
 // RestoreReport describes what was restored, or would be; its JSON names are stable.
@@ -134,27 +136,27 @@ type RestoreReport struct {
 	Archive string `json:"archive"`
 	Server  string `json:"server"`
 	cli.Scope
-	Applied  bool           `json:"applied"`
-	Complete bool           `json:"complete"` // the whole archive was read, and written where it was to be
-	Problem  string         `json:"problem,omitempty"`
-	Memory   []apply.Memory `json:"memory,omitempty"` // of the servers, before anything was written
-	Total    apply.Counts   `json:"total"`
-	Entries  []restoredPart `json:"entries"`
-	Reasons  []reasonedKey  `json:"reasons,omitempty"`
-	More     int64          `json:"more_reasons,omitempty"`
-	NotMeant int64          `json:"not_selected,omitempty"`
+	Applied  bool             `json:"applied"`
+	Complete bool             `json:"complete"` // the whole archive was read, and written where it was to be
+	Problem  string           `json:"problem,omitempty"`
+	Memory   []restore.Memory `json:"memory,omitempty"` // of the servers, before anything was written
+	Total    journal.Counts   `json:"total"`
+	Entries  []restoredPart   `json:"entries"`
+	Reasons  []reasonedKey    `json:"reasons,omitempty"`
+	More     int64            `json:"more_reasons,omitempty"`
+	NotMeant int64            `json:"not_selected,omitempty"`
 	leftOut  map[plan.Code]int64
 	saving.TornKeys
-	Foreign    int64                `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
-	Libraries  *apply.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
-	OtherLibs  int                  `json:"libraries_not_selected,omitempty"` // of the archive
-	Resumed    bool                 `json:"resumed,omitempty"`                // the figures of interrupted runs of the plan are counted, too
-	DurationMS int64                `json:"duration_ms"`
+	Foreign    int64                  `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
+	Libraries  *restore.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
+	OtherLibs  int                    `json:"libraries_not_selected,omitempty"` // of the archive
+	Resumed    bool                   `json:"resumed,omitempty"`                // the figures of interrupted runs of the plan are counted, too
+	DurationMS int64                  `json:"duration_ms"`
 }
 
 type restoredPart struct {
 	Entry string `json:"entry"`
-	apply.Counts
+	journal.Counts
 }
 
 type reasonedKey struct {
@@ -163,7 +165,7 @@ type reasonedKey struct {
 	Reason string          `json:"reason"`
 }
 
-func restore(ctx context.Context, a *cli.App, paths []string, o *restoring) error {
+func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restoring) error {
 	err := errors.Join(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
 		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"))
 	if err != nil {
@@ -184,7 +186,7 @@ func restore(ctx context.Context, a *cli.App, paths []string, o *restoring) erro
 	if o.apply {
 		return r.Execute(ctx, paths, nil)
 	}
-	out, failed := r.pass(ctx, paths[len(paths)-1], apply.RestoreOptions{Plan: true})
+	out, failed := r.pass(ctx, paths[len(paths)-1], restore.Options{Plan: true})
 	if out == nil {
 		return failed
 	}
@@ -201,7 +203,7 @@ func restore(ctx context.Context, a *cli.App, paths []string, o *restoring) erro
 }
 
 // Execute restores, as the only process that changes keys. journal may be nil.
-func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *apply.Journal) error {
+func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journal.Journal) error {
 	first, err := r.Client(0)
 	if err == nil {
 		err = server.Has(ctx, r.config, server.ToRestoreKeys())
@@ -213,8 +215,8 @@ func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *apply
 	if err != nil {
 		return err
 	}
-	defer acting.End()
-	out, failed := r.pass(ctx, paths[len(paths)-1], apply.RestoreOptions{Journal: journal, StillActs: acting.Still})
+	defer acting.Release()
+	out, failed := r.pass(ctx, paths[len(paths)-1], restore.Options{Journal: journal, StillHeld: acting.Held})
 	if out == nil {
 		return failed
 	}
@@ -373,8 +375,8 @@ func openDatabase(a *cli.App, url string, db int) (*keywright.Client, error) {
 }
 
 // live reads what the server has: a key that has its value and its expiry needs nothing.
-func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
-	if r.existing == string(apply.Replace) {
+func (r *restoreRun) live(ctx context.Context) (restore.Asker, error) {
+	if r.existing == string(restore.Replace) {
 		return nil, nil
 	}
 	config := r.config
@@ -390,7 +392,7 @@ func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
 
 // pass reads the archive, and restores or plans. The report is nil where there is
 // nothing to say.
-func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptions) (*RestoreReport, error) {
+func (r *restoreRun) pass(ctx context.Context, path string, o restore.Options) (*RestoreReport, error) {
 	started := r.App.Now()
 	first, err := r.Client(max(r.db, 0))
 	if err != nil {
@@ -406,7 +408,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 		return nil, err
 	}
 	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, started)
-	o.Existing, o.Place, o.Writers, o.Rate, o.Live = apply.Existing(r.existing), r.Place, r.writers, r.rate, live
+	o.Existing, o.Place, o.Writers, o.Rate, o.Live = restore.Existing(r.existing), r.Place, r.writers, r.rate, live
 	o.Progress = func(done int64) {
 		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(started)}, r.App.Now())
 	}
@@ -415,7 +417,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	if err != nil {
 		return nil, err
 	}
-	report, err := apply.Restore(ctx, r.Client, r.records(ctx), o)
+	report, err := restore.Restore(ctx, r.Client, r.records(ctx), o)
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()

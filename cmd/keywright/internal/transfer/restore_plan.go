@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -37,7 +38,7 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *RestoreRep
 	if r.evict {
 		p.Request.Options["evict"] = "true"
 	}
-	entries := map[string]apply.Counts{}
+	entries := map[string]journal.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
 	}
@@ -47,7 +48,7 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *RestoreRep
 }
 
 // planCounts are what would be written, and what not and why.
-func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Counts, left map[plan.Code]int64) {
+func planCounts(p *plan.Plan, total journal.Counts, entries map[string]journal.Counts, left map[plan.Code]int64) {
 	p.Entries = []plan.Part{}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		e := entries[name]
@@ -128,7 +129,7 @@ func replan(ctx context.Context, a *cli.App, files []string, o restoring) (*plan
 		return nil, err
 	}
 	defer r.Close()
-	out, err := r.pass(ctx, files[len(files)-1], apply.RestoreOptions{Plan: true})
+	out, err := r.pass(ctx, files[len(files)-1], restore.Options{Plan: true})
 	if err != nil {
 		return nil, err
 	}

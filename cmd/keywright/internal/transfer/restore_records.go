@@ -7,7 +7,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/keyspace"
@@ -127,8 +127,8 @@ func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) e
 }
 
 // Place says where and until when a record is restored.
-func (r *restoreRun) Place(rec *archive.Record) (apply.Place, error) {
-	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+func (r *restoreRun) Place(rec *archive.Record) (restore.Place, error) {
+	p := restore.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
 	if r.db >= 0 {
 		p.DB = r.db
 	}

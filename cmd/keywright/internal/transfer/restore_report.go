@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -29,11 +29,11 @@ func (out *RestoreReport) goOn(failed error) string {
 
 // evicts reports whether an error is that a server evicts keys, or would.
 func evicts(err error) bool {
-	return errors.As(err, new(*apply.EvictionError)) || errors.As(err, new(*apply.RoomError))
+	return errors.As(err, new(*restore.EvictionError)) || errors.As(err, new(*restore.RoomError))
 }
 
 // tellMemory says which of the servers that are written to may evict keys, and what they have evicted.
-func tellMemory(a *cli.App, servers []apply.Memory) {
+func tellMemory(a *cli.App, servers []restore.Memory) {
 	for _, m := range servers {
 		if m.Evicts() {
 			a.Print("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); "+
@@ -60,7 +60,7 @@ func (r *restoreRun) Show(ctx context.Context, out *RestoreReport, failed error)
 	case failed != nil || !out.Complete:
 		return &cli.Exit{Code: cli.ExitPartial, Message: out.Problem, Hint: out.goOn(failed)}
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
-		t.Existing > 0 && r.existing == string(apply.Fail):
+		t.Existing > 0 && r.existing == string(restore.Fail):
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
@@ -101,7 +101,7 @@ func (r *restoreRun) print(out *RestoreReport) error {
 func (r *restoreRun) Verdict(out *RestoreReport) error {
 	a, t := r.App, out.Total
 	failed := t.Refused + t.Unknown
-	if r.existing == string(apply.Fail) {
+	if r.existing == string(restore.Fail) {
 		failed += t.Existing
 	}
 	switch {

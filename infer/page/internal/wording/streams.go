@@ -1,0 +1,43 @@
+package wording
+
+import (
+	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
+)
+
+// Ways to say how long a stream may get; the number is group 1.
+var lengths = []regex.Form{
+	regex.Lazy(`(?i)\bmaxlen\W{0,12}(\d[\d,_.]*)\s?([km]?)\b`),
+	regex.Lazy(`(?i)\b(?:trimmed|capped|limited|bounded|cut|begrenzt|gekürzt|limitado|limité|` +
+		`limitato)\b\D{0,30}?(\d[\d,_.]*)\s?([km]?)\b` +
+		`\s*(?:entries|messages|events|items|elements|einträge|entradas|entrées|mensajes|messaggi)?`),
+	regex.Lazy(`(?i)\b(\d[\d,_.]*)\s?([km]?) (?:entries|messages|events) (?:are kept|at most)`),
+}
+
+// MaxLen returns how many entries a text says that a stream has at most, "" if it says none.
+func MaxLen(text string) string {
+	for _, f := range lengths {
+		if m := f.FindStringSubmatch(text); m != nil {
+			n := strings.Trim(strings.NewReplacer(",", "", "_", "", ".", "").Replace(m[1]), " ")
+			if n != "" && len(n) < 12 && n[0] != '0' {
+				return n + map[string]string{"k": "000", "m": "000000"}[strings.ToLower(m[2])]
+			}
+		}
+	}
+	return ""
+}
+
+// plainLength is a length as a draft reads it.
+var plainLength = regex.Lazy(`(?i)\bmaxlen\s*[~=≈]?\s*[1-9]`)
+
+// WithLength returns the line about a stream with its length in it, as a draft reads it.
+func WithLength(doc, maxlen string) string {
+	if maxlen == "" || plainLength.MatchString(doc) {
+		return doc
+	}
+	if doc == "" {
+		return "MAXLEN " + maxlen
+	}
+	return strings.TrimRight(doc, " .") + "; MAXLEN " + maxlen
+}
