@@ -67,7 +67,7 @@ func fixed(prefix, suffix string) (uint16, bool) {
 
 // place finds out whether the entity is in several slots, and refuses what
 // cannot be done then.
-func (s *Store[I, T]) place() {
+func (s *core) place() {
 	s.windows = usual
 	if !s.client.Clustered() {
 		return
@@ -92,13 +92,13 @@ func (s *Store[I, T]) place() {
 			s.reachable(s.spec.OnUpdate, items, together), s.reachable(s.spec.OnDelete, items, together))
 	}
 	if err != nil && s.err == nil {
-		s.err = &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name, Err: err,
+		s.err = &keywright.Error{Class: keywright.Invalid, Entry: s.entry.Name, Err: err,
 			Hint: "give the keys one hash tag, {#…}, and the channels too"}
 	}
 }
 
 // books: what is written with the ledger is in its slot.
-func (s *Store[I, T]) books(home uint16) error {
+func (s *core) books(home uint16) error {
 	for _, key := range []string{s.spec.Expires, s.spec.Pending, s.spec.Lease} {
 		if key != "" && slot.Of([]byte(key)) != home {
 			return fmt.Errorf("%s and %s are in different cluster slots", key, s.spec.Ledger)
@@ -109,7 +109,7 @@ func (s *Store[I, T]) books(home uint16) error {
 
 // reachable: PUBLISH goes to all servers of a cluster; a stream and a sharded
 // channel have a slot, and must be where the event happens.
-func (s *Store[I, T]) reachable(events []Event, at uint16, one bool) error {
+func (s *core) reachable(events []Event, at uint16, one bool) error {
 	for i := range events {
 		e := &events[i]
 		if e.Mode != Publish && (!one || !s.sameSlot(e, at)) {
@@ -123,7 +123,7 @@ func (s *Store[I, T]) reachable(events []Event, at uint16, one bool) error {
 
 // sameSlot reports whether a channel is always in a slot. One whose name depends on the item
 // has a tag before that, or the one that all keys of the store have.
-func (s *Store[I, T]) sameSlot(e *Event, at uint16) bool {
+func (s *core) sameSlot(e *Event, at uint16) bool {
 	if len(e.Name) == 0 {
 		return slot.Of([]byte(e.Channel)) == at
 	}
@@ -141,7 +141,7 @@ func (s *Store[I, T]) sameSlot(e *Event, at uint16) bool {
 }
 
 // step returns where tests look in, and where they let a process die.
-func (s *Store[I, T]) step(name, id string) error {
+func (s *core) step(name, id string) error {
 	if s.hook == nil {
 		return nil
 	}

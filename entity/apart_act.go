@@ -24,7 +24,7 @@ type batch struct {
 
 // act puts the ids of intents where their items say they belong, and takes them out
 // of the other index keys that their intents name. One pipeline per server.
-func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
+func (s *core) act(ctx context.Context, its []*intent) error {
 	var b keywright.Batch
 	batches := s.batches(its)
 	results := make([]*keywright.Pending[string], len(batches))
@@ -55,7 +55,7 @@ func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
 
 // batches groups what is to be done by index key. What an intent does not name it
 // does not touch: the process that has put the item there has an intent of its own.
-func (s *Store[I, T]) batches(its []*intent) (all []*batch) {
+func (s *core) batches(its []*intent) (all []*batch) {
 	byKey := map[string]*batch{}
 	for _, it := range its {
 		keys := s.keysNamed(it)
@@ -94,7 +94,7 @@ type ending func(it *intent) (found string, events []string)
 // settle acts on an item that was read or written, and closes the intent. It ends
 // without an error, too, when the indexes are as the item was and the intent is left
 // to the sweeper.
-func (s *Store[I, T]) settle(ctx context.Context, it *intent, ended ending) error {
+func (s *core) settle(ctx context.Context, it *intent, ended ending) error {
 	verdict, failures, err := "", 0, error(nil)
 	for range mostRounds {
 		if verdict, err = s.round(ctx, it, ended); err == nil && verdict != again && verdict != lost {
@@ -116,7 +116,7 @@ func (s *Store[I, T]) settle(ctx context.Context, it *intent, ended ending) erro
 
 // refresh reads the item, after a stamp that is known: no owner may act on what
 // was read before it.
-func (s *Store[I, T]) refresh(ctx context.Context, it *intent, renew bool) error {
+func (s *core) refresh(ctx context.Context, it *intent, renew bool) error {
 	if renew {
 		if err := s.open(ctx, it, it.members); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (s *Store[I, T]) refresh(ctx context.Context, it *intent, renew bool) error
 }
 
 // round acts once and closes the intent.
-func (s *Store[I, T]) round(ctx context.Context, it *intent, ended ending) (verdict string, err error) {
+func (s *core) round(ctx context.Context, it *intent, ended ending) (verdict string, err error) {
 	if err = s.act(ctx, []*intent{it}); err == nil {
 		err = s.step("indexed", it.id)
 	}
@@ -152,7 +152,7 @@ func passing(err error) bool {
 }
 
 // unsettled returns a change that was made, with indexes that are not as it says.
-func (s *Store[I, T]) unsettled(err error) error {
-	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "index", Entry: s.spec.entry.Name,
+func (s *core) unsettled(err error) error {
+	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "index", Entry: s.entry.Name,
 		Err: fmt.Errorf("the item is changed, and its indexes are not yet: %w", err), Hint: "a sweep puts them right"}
 }

@@ -19,9 +19,9 @@ const mostLooks = 50
 // the ledger, the item, its entries, and the ledger again. What looks wrong is wrong
 // only if no intent is open and none was closed between. With an open intent
 // it counts as Expired: its owner, or a sweep, puts it right.
-func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, err error) {
+func (c *check) compareApart(ctx context.Context, id string) (again bool, err error) {
 	for range mostLooks {
-		l := &inspection[I, T]{store: c.store, id: id, suspects: c.suspects[id]}
+		l := &inspection{store: c.store, id: id, suspects: c.suspects[id]}
 		if err = l.run(ctx); err != nil {
 			return false, err
 		}
@@ -52,8 +52,8 @@ func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, 
 }
 
 // inspection represents one look at an item and at all that is said of it.
-type inspection[I, T any] struct {
-	store    *Store[I, T]
+type inspection struct {
+	store    *core
 	id       string
 	suspects map[string]bool
 	before   entryText
@@ -70,7 +70,7 @@ type entryText struct {
 	now       int64 // ms
 }
 
-func (l *inspection[I, T]) run(ctx context.Context) (err error) {
+func (l *inspection) run(ctx context.Context) (err error) {
 	s := l.store
 	if l.before, err = s.bookOf(ctx, l.id); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (l *inspection[I, T]) run(ctx context.Context) (err error) {
 }
 
 // bookOf reads what the ledger and the zset say.
-func (s *Store[I, T]) bookOf(ctx context.Context, id string) (e entryText, err error) {
+func (s *core) bookOf(ctx context.Context, id string) (e entryText, err error) {
 	texts, err := s.run(ctx, "check", s.scripts.book, keywright.Reads, s.bookKeys(), id, flag(s.spec.Expires != ""))
 	if err != nil {
 		return e, err
@@ -107,7 +107,7 @@ func (s *Store[I, T]) bookOf(ctx context.Context, id string) (e entryText, err e
 }
 
 // keys returns all index keys that the item is in, or was seen in.
-func (l *inspection[I, T]) keys() []string {
+func (l *inspection) keys() []string {
 	all := maps.Clone(l.suspects)
 	if all == nil {
 		all = map[string]bool{}
@@ -119,7 +119,7 @@ func (l *inspection[I, T]) keys() []string {
 }
 
 // entries compares the entries of the item with its fields.
-func (l *inspection[I, T]) entries(ctx context.Context) error {
+func (l *inspection) entries(ctx context.Context) error {
 	keys := l.keys()
 	scores, ttls := make([]string, len(keys)), make([]int64, len(keys))
 	var ops []keywright.Op[bool]
@@ -156,7 +156,7 @@ func (l *inspection[I, T]) entries(ctx context.Context) error {
 }
 
 // entry returns what is wrong with one entry, "" if nothing is.
-func (l *inspection[I, T]) entry(should bool, score, found string, ttl int64) string {
+func (l *inspection) entry(should bool, score, found string, ttl int64) string {
 	a, _ := strconv.ParseFloat(score, 64)
 	b, _ := strconv.ParseFloat(found, 64)
 	switch {
@@ -173,7 +173,7 @@ func (l *inspection[I, T]) entry(should bool, score, found string, ttl int64) st
 }
 
 // books compares what the ledger and the zset say with the item.
-func (l *inspection[I, T]) books() {
+func (l *inspection) books() {
 	item, known := l.it.item, map[string]string{}
 	for name, text := range pairs(strings.TrimPrefix(l.before.text, "=")) {
 		known[name] = text
@@ -193,7 +193,7 @@ func (l *inspection[I, T]) books() {
 }
 
 // recorded reports whether the ledger says what a record says.
-func (l *inspection[I, T]) recorded(record string, known map[string]string) bool {
+func (l *inspection) recorded(record string, known map[string]string) bool {
 	for tag, text := range pairs(record) {
 		is, said := known[tag]
 		if _, doubted := known[doubt+tag]; doubted || !said || is != text {
@@ -205,7 +205,7 @@ func (l *inspection[I, T]) recorded(record string, known map[string]string) bool
 
 // mend puts right where an item is, under an intent that names all keys that it is in
 // or should be in.
-func (s *Store[I, T]) mend(ctx context.Context, id string, keys []string) error {
+func (s *core) mend(ctx context.Context, id string, keys []string) error {
 	it := newIntent(id, mending)
 	var members []byte
 	for _, key := range keys {

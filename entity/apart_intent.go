@@ -59,15 +59,15 @@ type state struct {
 func newIntent(id, kind string) *intent { return &intent{id: id, kind: kind, token: rand.Text()} }
 
 // bookKeys returns the keys that are in the slot of the ledger.
-func (s *Store[I, T]) bookKeys() []string {
+func (s *core) bookKeys() []string {
 	return []string{cmp.Or(s.spec.Expires, s.spec.Pending), s.spec.Ledger}
 }
 
 // graceMS returns when an intent may be taken over, as scripts have it.
-func (s *Store[I, T]) graceMS() string { return strconv.FormatInt(s.windows.due.Milliseconds(), 10) }
+func (s *core) graceMS() string { return strconv.FormatInt(s.windows.due.Milliseconds(), 10) }
 
 // open opens an intent, or renews it. 1 round trip.
-func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) error {
+func (s *core) open(ctx context.Context, it *intent, members string) error {
 	for {
 		agreed := s.agreed()
 		if it.kind == aging || it.kind == mending {
@@ -106,7 +106,7 @@ func (it *intent) learn(texts []string) {
 }
 
 // until returns when the owner must have acted, by the clock of any server.
-func (s *Store[I, T]) until(it *intent) int64 { return it.opened + s.windows.act.Milliseconds() }
+func (s *core) until(it *intent) int64 { return it.opened + s.windows.act.Milliseconds() }
 
 // How an item was found at the end.
 const (
@@ -133,7 +133,7 @@ type closing struct {
 }
 
 // close closes intents, and gives a verdict on each. 1 round trip.
-func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, error) {
+func (s *core) close(ctx context.Context, all ...closing) ([]string, error) {
 	keys, args := s.bookKeys(), []string{s.graceMS(), s.keeps, strconv.Itoa(len(all))}
 	for _, c := range all {
 		at := len(args)
@@ -168,7 +168,7 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 // indexes of this program, as far as the intent has named that, as no other key was
 // touched. Where it is in an index that this program does not know is in doubt, if the
 // item was changed, or if the ledger did not say it before.
-func (s *Store[I, T]) leaving(it *intent) string {
+func (s *core) leaving(it *intent) string {
 	if !it.item.there {
 		return ""
 	}
@@ -199,7 +199,7 @@ func (it *intent) takesOut(tag string) bool { return it.removes != nil && it.rem
 
 // placesOf returns the places in the indexes of this program where an item belongs by its
 // fields, those that its intent names, or the others.
-func (s *Store[I, T]) placesOf(it *intent, named bool) (places []trace) {
+func (s *core) placesOf(it *intent, named bool) (places []trace) {
 	names := map[string]bool{}
 	for t := range s.traces(it.members) {
 		names[t.tag+"="+t.value] = true
@@ -214,7 +214,7 @@ func (s *Store[I, T]) placesOf(it *intent, named bool) (places []trace) {
 }
 
 // unnamed returns segments of where an item belongs which its intent does not name.
-func (s *Store[I, T]) unnamed(it *intent) string {
+func (s *core) unnamed(it *intent) string {
 	var segments []byte
 	for _, t := range s.placesOf(it, false) {
 		segments = appendRecord(segments, t.tag, t.value)
@@ -223,7 +223,7 @@ func (s *Store[I, T]) unnamed(it *intent) string {
 }
 
 // stateOf returns an item by the texts of some of its fields.
-func (s *Store[I, T]) stateOf(asked time.Time, left int64, names []string, all []kernel.Value) state {
+func (s *core) stateOf(asked time.Time, left int64, names []string, all []kernel.Value) state {
 	st := state{there: true, left: left, asked: asked, in: map[string]string{}}
 	texts := map[string]text{}
 	for i, name := range names {
@@ -241,7 +241,7 @@ func (s *Store[I, T]) stateOf(asked time.Time, left int64, names []string, all [
 }
 
 // read reads items, one pipeline per server.
-func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
+func (s *core) read(ctx context.Context, its []*intent) error {
 	names, asked := s.indexColumns(), time.Now()
 	ops := make([]keywright.Op[bool], len(its))
 	for i, it := range its {
@@ -266,7 +266,7 @@ func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
 
 // keysNamed returns the index keys that an intent names, each as something to be taken out
 // of: of the indexes of this program, and of those that are being removed.
-func (s *Store[I, T]) keysNamed(it *intent) (keys []entry) {
+func (s *core) keysNamed(it *intent) (keys []entry) {
 	seen := map[string]bool{}
 	for t := range s.traces(it.members) {
 		key := t.key()

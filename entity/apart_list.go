@@ -19,9 +19,9 @@ type candidate struct {
 }
 
 // listing represents a page in the making.
-type listing[I, T any] struct {
-	store  *Store[I, T]
-	q      *Query[T]
+type listing struct {
+	store  *core
+	q      *query
 	fields []string // that the caller wants
 	reads  []string // and those that decide where an item is
 	rows   []row
@@ -33,7 +33,7 @@ type listing[I, T any] struct {
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
 // over.
-func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []string) (out listed, err error) {
+func (s *core) listApart(ctx context.Context, q *query, fields []string) (out listed, err error) {
 	for range mostMarked {
 		before, _ := s.marked.Load().(string)
 		if out, err = s.listBetween(ctx, q, fields); err != nil || out.said == before {
@@ -52,8 +52,8 @@ func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []strin
 // when the page was read.
 const mostMarked = 4
 
-func (s *Store[I, T]) listBetween(ctx context.Context, q *Query[T], fields []string) (out listed, err error) {
-	l := &listing[I, T]{store: s, q: q, fields: fields, reads: fields}
+func (s *core) listBetween(ctx context.Context, q *query, fields []string) (out listed, err error) {
+	l := &listing{store: s, q: q, fields: fields, reads: fields}
 	if fields == nil {
 		l.reads = s.indexColumns()
 	}
@@ -80,7 +80,7 @@ func (s *Store[I, T]) listBetween(ctx context.Context, q *Query[T], fields []str
 }
 
 // ids gives ids of the index, and where the next ones begin.
-func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int, out *listed) (page []*candidate, next string,
+func (l *listing) ids(ctx context.Context, after string, wanted int, out *listed) (page []*candidate, next string,
 	err error) {
 	score, last, _ := strings.Cut(after, "\x00")
 	s, q := l.store, l.q
@@ -114,7 +114,7 @@ func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int, out *
 }
 
 // check reads what decides whether candidates are in the page.
-func (l *listing[I, T]) check(ctx context.Context, page []*candidate) error {
+func (l *listing) check(ctx context.Context, page []*candidate) error {
 	if err := l.elsewhere(ctx, page); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (l *listing[I, T]) check(ctx context.Context, page []*candidate) error {
 }
 
 // fetch reads the item of a candidate.
-func (l *listing[I, T]) fetch(c *candidate) keywright.Op[bool] {
+func (l *listing) fetch(c *candidate) keywright.Op[bool] {
 	key := l.store.key(c.id)
 	return kernel.NewOp(kernel.Spec[bool]{
 		Action: l.store.action("list", keywright.Reads, key, nil),
@@ -151,7 +151,7 @@ func (l *listing[I, T]) fetch(c *candidate) keywright.Op[bool] {
 }
 
 // elsewhere asks the other indexes which candidates they have.
-func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error {
+func (l *listing) elsewhere(ctx context.Context, page []*candidate) error {
 	ops := make([]keywright.Op[bool], len(l.q.And))
 	ids := make([]string, len(page))
 	for i, c := range page {
@@ -180,7 +180,7 @@ func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error 
 
 // take takes candidates into the page until it is full, and gives where the next one
 // begins.
-func (l *listing[I, T]) take(page []*candidate, after string, limit int) (next string) {
+func (l *listing) take(page []*candidate, after string, limit int) (next string) {
 	for i, c := range page {
 		if len(l.rows) == limit {
 			return page[i-1].score + "\x00" + page[i-1].id
@@ -197,7 +197,7 @@ func (l *listing[I, T]) take(page []*candidate, after string, limit int) (next s
 
 // belongs reports whether the item is there and says itself that it is in all of the
 // indexes.
-func (l *listing[I, T]) belongs(c *candidate) bool {
+func (l *listing) belongs(c *candidate) bool {
 	if c.missing {
 		return false
 	}
@@ -207,7 +207,7 @@ func (l *listing[I, T]) belongs(c *candidate) bool {
 		return false
 	}
 	in := l.store.stateOf(time.Time{}, 0, l.reads, all).in
-	for _, of := range append([]Of[T]{l.q.Of}, l.q.And...) {
+	for _, of := range append([]indexKey{l.q.Of}, l.q.And...) {
 		if _, is := in[of.key]; !is {
 			return false
 		}

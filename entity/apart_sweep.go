@@ -15,7 +15,7 @@ import (
 // sweepApart returns sweepAll where the keys are in several slots: it looks at what is
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
-func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+func (s *core) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
 	var over passed
 	for ctx.Err() == nil {
 		began, before := time.Now(), over.items
@@ -39,7 +39,7 @@ func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o Sweep
 
 // takeOver takes the lease, and opens intents for what is due, past what was passed over. They have the token of
 // the sweeper, which acts under each only once: a batch that failed is due again later.
-func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int, over *passed) (its []*intent,
+func (s *core) takeOver(ctx context.Context, turn *lease.Lease, batch int, over *passed) (its []*intent,
 	next, busy time.Duration, err error) {
 	if s.err != nil {
 		return nil, 0, 0, s.err
@@ -86,7 +86,7 @@ const mostTaken = 32
 // leaves it for later.
 const mostSweepRounds = 4
 
-func (s *Store[I, T]) sweepThese(ctx context.Context, its []*intent) (done Swept, err error) {
+func (s *core) sweepThese(ctx context.Context, its []*intent) (done Swept, err error) {
 	for range mostSweepRounds {
 		if len(its) == 0 {
 			return done, nil
@@ -111,7 +111,7 @@ func (s *Store[I, T]) sweepThese(ctx context.Context, its []*intent) (done Swept
 }
 
 // closeSwept closes intents and gives those that need another round.
-func (s *Store[I, T]) closeSwept(ctx context.Context, its []*intent, done *Swept) (rest []*intent, err error) {
+func (s *core) closeSwept(ctx context.Context, its []*intent, done *Swept) (rest []*intent, err error) {
 	var all []closing
 	if err = s.concede(ctx, its); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (s *Store[I, T]) closeSwept(ctx context.Context, its []*intent, done *Swept
 // concede says in the ledger that items may be missing from indexes which this program
 // does not know, before it ends what a process has begun that knew them: it cannot put
 // such an item where it belongs. As a write of this program says it.
-func (s *Store[I, T]) concede(ctx context.Context, its []*intent) error {
+func (s *core) concede(ctx context.Context, its []*intent) error {
 	for _, it := range its {
 		if !it.item.there || !it.changes() {
 			continue

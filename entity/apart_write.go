@@ -15,7 +15,7 @@ import (
 // writeApart returns write where the keys are in several slots: 4 round trips; 3 where
 // the condition does not hold; 3 more after an item that has expired and is not yet
 // swept, and for each process that writes the same item at the same time.
-func (s *Store[I, T]) writeApart(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
+func (s *core) writeApart(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
 	if a.Err != nil {
 		_, err := kernel.NewOp(kernel.Spec[int]{Action: *a}).Do(ctx)
 		return outcome{}, err
@@ -63,14 +63,14 @@ func (s *Store[I, T]) writeApart(ctx context.Context, a *kernel.Action, c *call)
 }
 
 // tooLate returns an operation of which every attempt came too late.
-func (s *Store[I, T]) tooLate() error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "write", Entry: s.spec.entry.Name, Err: errLate,
+func (s *core) tooLate() error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "write", Entry: s.entry.Name, Err: errLate,
 		Hint: fmt.Sprintf("the clocks of the cluster's servers may differ by more than %v", s.windows.act)}
 }
 
 // leave closes an intent under which nothing was done, if that is certain. What is
 // not closed a sweeper closes.
-func (s *Store[I, T]) leave(ctx context.Context, it *intent, err error) error {
+func (s *core) leave(ctx context.Context, it *intent, err error) error {
 	if class, known := keywright.ClassOf(err); err == nil || known && class != keywright.UnknownOutcome {
 		if !it.unsure {
 			_, _ = s.close(ctx, closing{intent: it, found: abort})
@@ -80,13 +80,13 @@ func (s *Store[I, T]) leave(ctx context.Context, it *intent, err error) error {
 }
 
 // swept returns an item that the ledger knows, and that has expired.
-func (s *Store[I, T]) swept(it *intent) (found string, events []string) {
+func (s *core) swept(it *intent) (found string, events []string) {
 	return gone, s.expired(it.id, "="+it.record)
 }
 
 // ended returns an item that is gone after a write: deleted by it, or it has expired, or
 // another process has deleted it.
-func (s *Store[I, T]) ended(c *call) ending {
+func (s *core) ended(c *call) ending {
 	began, known := time.Now(), "="
 	return func(it *intent) (string, []string) {
 		ttl, _ := strconv.ParseInt(c.ttl, 10, 64)
@@ -105,7 +105,7 @@ func (s *Store[I, T]) ended(c *call) ending {
 
 // send writes the hash. A delete is sent again when its reply was lost; its intent
 // then stays open, as the first one may still be on its way.
-func (s *Store[I, T]) send(ctx context.Context, a *kernel.Action, c *call, it *intent) (outcome, error) {
+func (s *core) send(ctx context.Context, a *kernel.Action, c *call, it *intent) (outcome, error) {
 	names := s.indexColumns()
 	keys, args := s.encodeItem(c, it, names)
 	send := *a
@@ -131,7 +131,7 @@ func (s *Store[I, T]) send(ctx context.Context, a *kernel.Action, c *call, it *i
 	}
 }
 
-func (s *Store[I, T]) itemOutcome(it *intent, asked time.Time, names []string, all []kernel.Value) (out outcome,
+func (s *core) itemOutcome(it *intent, asked time.Time, names []string, all []kernel.Value) (out outcome,
 	err error) {
 	if len(all) < 4 {
 		return out, errors.New("the script answered with too few texts")
@@ -151,7 +151,7 @@ func (s *Store[I, T]) itemOutcome(it *intent, asked time.Time, names []string, a
 }
 
 // encodeItem gives KEYS and ARGV.
-func (s *Store[I, T]) encodeItem(c *call, it *intent, names []string) (keys, args []string) {
+func (s *core) encodeItem(c *call, it *intent, names []string) (keys, args []string) {
 	kind := writing
 	if c.record == "" {
 		kind = deleting
@@ -173,11 +173,10 @@ func (s *Store[I, T]) encodeItem(c *call, it *intent, names []string) (keys, arg
 // touchApart returns touch where the keys are in several slots: 1 round trip, 4 where the
 // item would live longer. The time in the zset then stays too early, and the sweeper
 // finds that the item is there; too late is what it must not be, so that what makes
-// it shorter goes under an intent.
-func (s *Store[I, T]) touchApart(ctx context.Context, a *kernel.Action, id I, fields []string,
-	mode, ttl string) (item Item[I, T], changed bool, err error) {
+// it shorter goes under an intent. read takes the texts of the fields, if there are fields.
+func (s *core) touchApart(ctx context.Context, a *kernel.Action, fields []string, mode, ttl string,
+	read func([]kernel.Value) error) (changed bool, err error) {
 	it := newIntent(s.id(a.Key), aging)
-	item.ID = id
 	code, texts, err := s.touchItem(ctx, a, it, fields, mode, ttl)
 	for late := 0; err == nil && (code == "shorter" || code == "late"); late++ {
 		if late > mostFailures {
@@ -193,15 +192,15 @@ func (s *Store[I, T]) touchApart(ctx context.Context, a *kernel.Action, id I, fi
 		_ = s.leave(ctx, it, nil)
 	}
 	if err == nil && fields != nil {
-		item, err = s.item(id, a.Key, texts)
+		err = read(texts)
 	}
 	if err == nil && mode != touchLess {
 		err = s.outlive(ctx, "="+it.item.record, s.bookKeys()...)
 	}
-	return item, code == "changed", err
+	return code == "changed", err
 }
 
-func (s *Store[I, T]) touchItem(ctx context.Context, a *kernel.Action, it *intent, fields []string,
+func (s *core) touchItem(ctx context.Context, a *kernel.Action, it *intent, fields []string,
 	mode, ttl string) (code string, texts []kernel.Value, err error) {
 	names, until, tolerance := fields, "", int64(0)
 	if fields == nil {
@@ -211,7 +210,7 @@ func (s *Store[I, T]) touchItem(ctx context.Context, a *kernel.Action, it *inten
 		until = strconv.FormatInt(s.until(it), 10)
 	}
 	if ms, _ := strconv.ParseInt(ttl, 10, 64); mode != touchLess {
-		tolerance = int64(2 * s.spec.entry.TTL.Jitter * float64(ms))
+		tolerance = int64(2 * s.entry.TTL.Jitter * float64(ms))
 	}
 	asked := time.Now()
 	texts, err = kernel.NewOp(kernel.Spec[[]kernel.Value]{

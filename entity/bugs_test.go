@@ -486,7 +486,7 @@ func TestImmortal(t *testing.T) {
 // look at the shape alone: a key of another store is no item.
 func TestSharedInTheMiddle(t *testing.T) {
 	t.Parallel()
-	s := &Store[string, note]{spec: &Spec[string, note]{Prefix: "m:",
+	s := offline(&Spec[string, note]{Prefix: "m:",
 		Key: func(id string) (string, error) {
 			box, rest, _ := strings.Cut(id, ":")
 			return "m:" + box + ":x:" + rest, nil
@@ -494,7 +494,7 @@ func TestSharedInTheMiddle(t *testing.T) {
 		Parse: func(key string) (string, bool) {
 			parts := strings.Split(key, ":")
 			return parts[1] + ":" + parts[3], len(parts) == 4
-		}}}
+		}, Fields: &noteFields})
 	for key, want := range map[string]bool{"m:a:x:7": true, "m:a:y:7": false, "m:x:y:7": false} {
 		if id, ok := s.parsed(key); ok != want || ok && id != "a:7" {
 			t.Errorf("%s: %q, %v", key, id, ok)

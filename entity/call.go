@@ -68,7 +68,7 @@ const (
 )
 
 // encode gives KEYS and ARGV.
-func (s *Store[I, T]) encode(c *call) (keys, args []string) {
+func (s *core) encode(c *call) (keys, args []string) {
 	expires := s.spec.Expires
 	if expires == "" {
 		expires = s.spec.Ledger
@@ -139,7 +139,7 @@ const (
 )
 
 // templates returns events that the script fills in from the item.
-func (s *Store[I, T]) templates(id, when string, events []Event) (out []string) {
+func (s *core) templates(id, when string, events []Event) (out []string) {
 	if len(events) == 0 {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (e *Event) head(out []string, when, channel, database string, name, data in
 
 // expired returns the events of an item that has expired: what is known of it is its
 // id and its record.
-func (s *Store[I, T]) expired(id, record string) (out []string) {
+func (s *core) expired(id, record string) (out []string) {
 	if len(s.spec.OnExpire) == 0 {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 }
 
 // lastKnown returns what a record says of a field.
-func (s *Store[I, T]) lastKnown(id string, pieces []string, in map[string]string, p *Part) (string, bool) {
+func (s *core) lastKnown(id string, pieces []string, in map[string]string, p *Part) (string, bool) {
 	if text, known := p.known(id, pieces); known {
 		return text, true
 	}
@@ -261,12 +261,12 @@ func (s *Store[I, T]) lastKnown(id string, pieces []string, in map[string]string
 
 // ttl returns the TTL of a write in the form of the script.
 func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error) {
-	ms, asked, err := s.spec.entry.Choose(options)
+	ms, asked, err := s.entry.Choose(options)
 	if err != nil {
 		return "", err
 	}
-	if !asked && s.spec.TTL != nil {
-		if rule := s.spec.TTL(v); rule > 0 {
+	if !asked && s.typed.TTL != nil {
+		if rule := s.typed.TTL(v); rule > 0 {
 			ms = rule.Milliseconds()
 		}
 	}
@@ -280,7 +280,7 @@ func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error)
 // stamps come first, without their texts.
 func (s *Store[I, T]) texts(key string, v *T, c *call) error {
 	s.stamp(c, true)
-	columns := s.spec.Fields.Columns
+	columns := s.typed.Fields.Columns
 	for i := range columns {
 		col := &columns[i]
 		if s.stamped[col.Name] {
@@ -301,15 +301,15 @@ func (s *Store[I, T]) texts(key string, v *T, c *call) error {
 
 // text returns one field as it is stored: sealed if it is declared encrypted.
 func (s *Store[I, T]) text(key string, v *T, column int) (string, bool, error) {
-	col := &s.spec.Fields.Columns[column]
+	col := &s.typed.Fields.Columns[column]
 	text, there, err := col.Text(v)
 	if err == nil && there && col.Sealed {
-		text, err = s.client.Seal(s.spec.entry, key, col.Name, text)
+		text, err = s.client.Seal(s.entry, key, col.Name, text)
 	}
 	return text, there, err
 }
 
-func (s *Store[I, T]) stamp(c *call, whole bool) {
+func (s *core) stamp(c *call, whole bool) {
 	c.stamps = stamps{created: whole && s.spec.Created != "", version: s.spec.Version, updated: s.spec.Updated != "",
 		unit: "1"}
 	if s.spec.Seconds {
@@ -327,7 +327,7 @@ func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) 
 	in, c.at = map[string]string{}, make([]string, len(s.spec.Indexes))
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
-		e, there, err := s.entryOf(ix, v)
+		e, there, err := s.entryOf(i, v)
 		switch {
 		case err != nil:
 			return nil, err
@@ -346,14 +346,15 @@ func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) 
 
 // entryOf returns where a value is in an index, if it is. One that lacks only the
 // score has the key, and is not there.
-func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err error) {
-	columns := s.spec.Fields.Columns
+func (s *Store[I, T]) entryOf(i int, v *T) (e entry, there bool, err error) {
+	ix := &s.spec.Indexes[i]
+	columns := s.typed.Fields.Columns
 	e.key = ix.Prefix
 	if ix.Field != "" {
 		if _, there, err = columns[s.columns[ix.Field]].Text(v); err != nil || !there {
 			return entry{}, false, err
 		}
-		if e.key, err = ix.Key(v); err != nil {
+		if e.key, err = s.typed.Indexes[i].Key(v); err != nil {
 			return entry{}, false, err
 		}
 	}
@@ -370,7 +371,7 @@ func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err erro
 }
 
 // moved returns the entries that an item had, or may have had, and has no longer.
-func (s *Store[I, T]) moved(record string, in map[string]string) (drops []entry) {
+func (s *core) moved(record string, in map[string]string) (drops []entry) {
 	for t := range s.traces(record) {
 		if t.index < 0 || t.value == "" {
 			continue
@@ -383,7 +384,7 @@ func (s *Store[I, T]) moved(record string, in map[string]string) (drops []entry)
 }
 
 // all returns the entries of an item.
-func (s *Store[I, T]) all(record string) (drops []entry) {
+func (s *core) all(record string) (drops []entry) {
 	for t := range s.traces(record) {
 		if key := t.key(); key != "" && (t.index < 0 || s.spec.Indexes[t.index].Field != "") {
 			drops = append(drops, entry{key: key})
@@ -415,6 +416,6 @@ func (s *Store[I, T]) known(item *Item[I, T]) string {
 
 // affected reports whether a change of these fields moves entries that the ledger
 // knows, and whether it moves any.
-func (ix *Index[T]) affected(touched func(string) bool) (value, score bool) {
+func (ix *index) affected(touched func(string) bool) (value, score bool) {
 	return ix.Field != "" && touched(ix.Field), ix.Score != "" && touched(ix.Score)
 }

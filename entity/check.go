@@ -48,14 +48,14 @@ type Checked struct {
 // keyspace by SCAN, throttled; in a cluster through that of every primary. With
 // Apply it puts right what is wrong, and gives an item that never expires and should
 // the declared default TTL. It changes nothing else, and sweeps nothing.
-func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error) {
+func (s *core) Check(ctx context.Context, o CheckOptions) (Checked, error) {
 	if s.err != nil {
 		return Checked{}, s.err
 	}
 	if said, err := s.marksText(ctx); err != nil || readMarks(said).newer {
 		return Checked{}, cmp.Or(err, s.newer(""))
 	}
-	c := &check[I, T]{store: s, options: o, suspects: map[string]map[string]bool{}}
+	c := &check{store: s, options: o, suspects: map[string]map[string]bool{}}
 	err := errors.Join(c.scan(ctx), c.registered(ctx))
 	began := time.Now()
 	for i, id := range slices.Sorted(maps.Keys(c.suspects)) {
@@ -73,18 +73,18 @@ func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error
 // Repair puts one item right, as Check with Apply does for each: keys are those of the
 // problems that Check found. It gives how many problems it put right; none if the item
 // is as it should be by now, or waits for a sweep.
-func (s *Store[I, T]) Repair(ctx context.Context, id string, keys ...string) (problems int, err error) {
+func (s *core) Repair(ctx context.Context, id string, keys ...string) (problems int, err error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	c := &check[I, T]{store: s, options: CheckOptions{Apply: true}, suspects: map[string]map[string]bool{}}
+	c := &check{store: s, options: CheckOptions{Apply: true}, suspects: map[string]map[string]bool{}}
 	c.suspect(id, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
 	err = c.judge(ctx, id)
 	return c.checked.Problems, err
 }
 
 // wrong judges an item, and tells Wrong of its problems.
-func (c *check[I, T]) wrong(ctx context.Context, id string) error {
+func (c *check) wrong(ctx context.Context, id string) error {
 	if c.options.Wrong == nil {
 		return c.judge(ctx, id)
 	}
@@ -103,15 +103,15 @@ func (c *check[I, T]) wrong(ctx context.Context, id string) error {
 
 // check represents one check at work: first everything is seen, then what looks wrong
 // is looked at again, in one step.
-type check[I, T any] struct {
-	store    *Store[I, T]
+type check struct {
+	store    *core
 	options  CheckOptions
 	checked  Checked
 	suspects map[string]map[string]bool // id → index keys that it was seen in
 	busy     bool                       // the item that was looked at last is being written: nothing was put right
 }
 
-func (c *check[I, T]) suspect(id string, keys ...string) {
+func (c *check) suspect(id string, keys ...string) {
 	if c.suspects[id] == nil {
 		c.suspects[id] = map[string]bool{}
 	}
@@ -121,7 +121,7 @@ func (c *check[I, T]) suspect(id string, keys ...string) {
 }
 
 // scan looks at every item and every index that there is.
-func (c *check[I, T]) scan(ctx context.Context) error {
+func (c *check) scan(ctx context.Context) error {
 	primaries, err := c.store.client.Primaries(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *check[I, T]) scan(ctx context.Context) error {
 
 const scanCount = 500
 
-func (c *check[I, T]) scanNode(ctx context.Context, node kernel.Raw) error {
+func (c *check) scanNode(ctx context.Context, node kernel.Raw) error {
 	a := c.store.action("check", keywright.Reads, "", nil)
 	for cursor := uint64(0); ; {
 		began := time.Now()
@@ -154,10 +154,10 @@ func (c *check[I, T]) scanNode(ctx context.Context, node kernel.Raw) error {
 	}
 }
 
-func (c *check[I, T]) page(ctx context.Context, keys []string) error {
+func (c *check) page(ctx context.Context, keys []string) error {
 	var ids []string
 	for _, key := range keys {
-		if _, ok := c.store.parsed(key); ok {
+		if c.store.spec.IsItem(key) {
 			ids = append(ids, c.store.id(key))
 		}
 		for i := range c.store.spec.Indexes {
@@ -172,7 +172,7 @@ func (c *check[I, T]) page(ctx context.Context, keys []string) error {
 }
 
 // has reports whether a key is one of an index.
-func (ix *Index[T]) has(key string) bool {
+func (ix *index) has(key string) bool {
 	if ix.Field == "" {
 		return key == ix.Prefix
 	}
@@ -181,7 +181,7 @@ func (ix *Index[T]) has(key string) bool {
 }
 
 // items looks at the entries of items that are there.
-func (c *check[I, T]) items(ctx context.Context, ids []string) error {
+func (c *check) items(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		c.suspect(id)
 	}
@@ -189,7 +189,7 @@ func (c *check[I, T]) items(ctx context.Context, ids []string) error {
 }
 
 // members notes which ids are in an index.
-func (c *check[I, T]) members(ctx context.Context, ix *Index[T], key string) error {
+func (c *check) members(ctx context.Context, ix *index, key string) error {
 	raw := c.store.client.Raw()
 	a := c.store.action("check", keywright.Reads, key, nil)
 	for cursor := uint64(0); ; {
@@ -210,7 +210,7 @@ func (c *check[I, T]) members(ctx context.Context, ix *Index[T], key string) err
 }
 
 // registered looks at what the ledger knows.
-func (c *check[I, T]) registered(ctx context.Context) error {
+func (c *check) registered(ctx context.Context) error {
 	for page, err := range c.store.ledger(ctx) {
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func (c *check[I, T]) registered(ctx context.Context) error {
 }
 
 // judge compares one item with its entries, again while it changes.
-func (c *check[I, T]) judge(ctx context.Context, id string) error {
+func (c *check) judge(ctx context.Context, id string) error {
 	for {
 		again, err := c.compare(ctx, id)
 		if err != nil || !again {
@@ -232,7 +232,7 @@ func (c *check[I, T]) judge(ctx context.Context, id string) error {
 	}
 }
 
-func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err error) {
+func (c *check) compare(ctx context.Context, id string) (again bool, err error) {
 	s := c.store
 	if s.apart {
 		return c.compareApart(ctx, id)
@@ -292,7 +292,7 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 	return false, nil
 }
 
-func (c *check[I, T]) problem(p Problem) {
+func (c *check) problem(p Problem) {
 	c.checked.Problems++
 	if c.options.Found != nil {
 		c.options.Found(p)
@@ -307,7 +307,7 @@ type shouldBe struct {
 }
 
 // indexColumns returns the fields that decide where an item is.
-func (s *Store[I, T]) indexColumns() (names []string) {
+func (s *core) indexColumns() (names []string) {
 	for i := range s.spec.Indexes {
 		for _, name := range []string{s.spec.Indexes[i].Field, s.spec.Indexes[i].Score} {
 			if name != "" && !slices.Contains(names, name) {
@@ -319,7 +319,7 @@ func (s *Store[I, T]) indexColumns() (names []string) {
 }
 
 // indexedTexts reads these fields, and those that say how long it lives; there is whether the item is there at all.
-func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[string]text, there bool, err error) {
+func (s *core) indexedTexts(ctx context.Context, id string) (texts map[string]text, there bool, err error) {
 	key := s.key(id)
 	texts = map[string]text{}
 	var b keywright.Batch
@@ -327,7 +327,7 @@ func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[st
 		Build:  func(b kernel.Builder) kernel.Command { return b.Exists().Key(key).Build() },
 		Decode: func(r kernel.Reply) (bool, error) { return r.AsBool() }}))
 	names := s.indexColumns()
-	if s.spec.TTL != nil {
+	if s.spec.Rule != nil {
 		names = append(names, s.spec.TTLFields...)
 	}
 	fields := keywright.Queue(&b,
@@ -349,7 +349,7 @@ func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[st
 }
 
 // should says where an item with these fields belongs.
-func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shouldBe, record string) {
+func (s *core) should(texts map[string]text, there bool) (entries []shouldBe, record string) {
 	in := map[string]string{}
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
@@ -377,31 +377,25 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 
 // legal reports whether a key is one of the index as it is declared: a value that
 // was written by hand may be no part of one.
-func (ix *Index[T]) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
+func (ix *index) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
 
 // missingTTL returns the TTL in ms of an item that has none, "" where it may live for
 // ever: by the rule if that can be told from its fields, else the declared default.
-func (s *Store[I, T]) missingTTL(texts map[string]text) string {
-	ttl := s.spec.entry.TTL
+func (s *core) missingTTL(texts map[string]text) string {
+	ttl := s.entry.TTL
 	if ttl.Policy != keywright.Expires || s.spec.Expires == "" {
 		return ""
 	}
 	lasts := ttl.Default
-	if s.spec.TTL != nil {
-		var v T
-		known := true
-		for _, name := range s.spec.TTLFields {
-			t, col := texts[name], &s.spec.Fields.Columns[s.columns[name]]
-			known = known && (t.there && col.Parse(&v, t.text) == nil || !t.there && col.Optional)
-		}
-		if known {
-			lasts = cmp.Or(s.spec.TTL(&v), lasts)
+	if s.spec.Rule != nil {
+		if ttl, known := s.spec.Rule(texts); known {
+			lasts = cmp.Or(ttl, lasts)
 		}
 	}
 	return strconv.FormatInt(lasts.Milliseconds(), 10)
 }
 
-func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, had, record string, entries []shouldBe,
+func (s *core) comparison(id string, texts map[string]text, there bool, had, record string, entries []shouldBe,
 	apply bool) (keys, args []string) {
 	expires := cmp.Or(s.spec.Expires, s.spec.Ledger)
 	keys = []string{s.key(id), expires, s.spec.Ledger}

@@ -17,16 +17,12 @@
 package entity
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
 
@@ -108,54 +104,66 @@ type Part struct {
 // Store represents the items of an entity. It is safe for concurrent use; make one per
 // client.
 type Store[I, T any] struct {
-	client *keywright.Client
-	spec   *Spec[I, T]
-	err    error
-
-	scripts  *scripts
-	putter   *putter        // nil where `write` does all
-	columns  map[string]int // field → column
-	names    []string       // of all columns
-	stamped  map[string]bool
-	keeps    string // IndexTTL in ms
-	database string // a member of envelopes
-	apart    bool   // its keys are in several slots of a cluster
-	renewed  *memo
-	seen     foresight
-	tags     []string     // of the indexes, as records have them
-	lines    string       // what the ledger says of them if all are complete
-	token    atomic.Value // of what this store has agreed to
-	marked   atomic.Value // what the ledger said of them last, to a list
-	stampers sync.Map     // field → the store that stamps it
-
-	windows windows                     // of intents, if it is apart
-	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
+	*core
+	typed    *Spec[I, T]
+	stampers sync.Map // field → the store that stamps it
 }
 
 // New makes a store. Generated code calls it. The entry of b is that of an item.
 func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
-	c, own := b.Client, *from
+	own := *from
 	own.entry = b.Entry
-	spec := &own
-	s := &Store[I, T]{client: c, spec: spec, err: b.Invalid(""), columns: map[string]int{}, stamped: map[string]bool{},
-		renewed: newMemo(spec.IndexTTL / 4)}
-	for i, col := range spec.Fields.Columns {
-		s.columns[col.Name] = i
-		s.names = append(s.names, col.Name)
-	}
-	for _, name := range []string{spec.Created, spec.Version, spec.Updated} {
-		s.stamped[name] = name != ""
-	}
-	s.database = inDatabase(c)
-	s.tag()
-	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
-	s.scripts = kernel.Part(c, newScripts)
-	s.putter = newPutter(c, s)
-	if err := s.streams(); err != nil && s.err == nil {
-		s.err = err
-	}
-	s.place()
+	s := &Store[I, T]{typed: &own}
+	s.core = newCore(b, s.description())
 	return s
+}
+
+// description returns what of the Spec does not depend on the types of ids and values.
+func (s *Store[I, T]) description() *description {
+	from := s.typed
+	d := &description{Prefix: from.Prefix, Suffix: from.Suffix, IsItem: s.isItem, Expires: from.Expires,
+		Ledger: from.Ledger, Pending: from.Pending, Lease: from.Lease, IndexTTL: from.IndexTTL, Created: from.Created,
+		Version: from.Version, Updated: from.Updated, Seconds: from.Seconds, TTLFields: from.TTLFields,
+		OnCreate: from.OnCreate, OnUpdate: from.OnUpdate, OnDelete: from.OnDelete, OnExpire: from.OnExpire}
+	for _, col := range from.Fields.Columns {
+		d.Columns = append(d.Columns, column{Name: col.Name, Optional: col.Optional})
+	}
+	for i := range from.Indexes {
+		ix := &from.Indexes[i]
+		d.Indexes = append(d.Indexes, index{Name: ix.Name, Field: ix.Field, Prefix: ix.Prefix, Suffix: ix.Suffix,
+			Score: ix.Score, Legal: ix.Legal})
+	}
+	if from.Pieces != nil {
+		d.Pieces = s.keyPieces
+	}
+	if from.TTL != nil {
+		d.Rule = s.rule
+	}
+	return d
+}
+
+// isItem reports whether a key is one of an item.
+func (s *Store[I, T]) isItem(key string) bool { _, ok := s.parsed(key); return ok }
+
+// keyPieces returns the texts of placeholders of an item's key, as its events carry them.
+func (s *Store[I, T]) keyPieces(key string) []string {
+	id, ok := s.parsed(key)
+	if !ok {
+		return nil
+	}
+	return s.typed.Pieces(id)
+}
+
+// rule returns the lifetime by rule of an item with these fields, if they tell it.
+func (s *Store[I, T]) rule(texts map[string]text) (ttl time.Duration, known bool) {
+	var v T
+	for _, name := range s.typed.TTLFields {
+		t, col := texts[name], &s.typed.Fields.Columns[s.columns[name]]
+		if !(t.there && col.Parse(&v, t.text) == nil || !t.there && col.Optional) {
+			return 0, false
+		}
+	}
+	return s.typed.TTL(&v), true
 }
 
 // Item represents one item as it was read or written.
@@ -166,12 +174,6 @@ type Item[I, T any] struct {
 
 	texts  []text // as they were read, by column
 	record string // what the ledger said after the write that gave it
-}
-
-// text represents a field as it is stored, if it is there.
-type text struct {
-	text  string
-	there bool
 }
 
 // Change represents a new value of one field.
@@ -229,11 +231,6 @@ func (c *Conflict) Error() string {
 // Unwrap gives ErrExists or ErrVersion.
 func (c *Conflict) Unwrap() error { return c.Err }
 
-// id returns the id of a key: what is between prefix and suffix.
-func (s *Store[I, T]) id(key string) string {
-	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
-}
-
 // parsed reads the id of a key. One that does not begin and end as the items of
 // this store is none, and none of which the id has another key: Parse may look at the
 // shape of a key alone, and not at what all keys of a store share.
@@ -242,8 +239,8 @@ func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
 		!strings.HasSuffix(key, s.spec.Suffix) {
 		return id, false
 	}
-	if id, ok = s.spec.Parse(key); ok {
-		again, err := s.spec.Key(id)
+	if id, ok = s.typed.Parse(key); ok {
+		again, err := s.typed.Key(id)
 		ok = err == nil && again == key
 	}
 	return id, ok
@@ -251,40 +248,3 @@ func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
 
 // KeyOf returns the key of an item by the text of its id, as Problem has it.
 func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
-
-func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
-
-// action begins an operation.
-func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, err error) kernel.Action {
-	if err == nil {
-		err = s.err
-	}
-	if err != nil {
-		err = s.invalid(name, err)
-	}
-	return kernel.Action{Client: s.client, Name: name, Entry: s.spec.entry, Effect: effect, Err: err, Key: key}
-}
-
-// invalid returns an error that was found before anything was sent.
-func (s *Store[I, T]) invalid(op string, err error) error {
-	out := keywright.Error{Class: keywright.Invalid, Err: err}
-	if known, ok := err.(*keywright.Error); ok {
-		out = *known
-	}
-	out.Op, out.Entry = op, s.spec.entry.Name
-	return &out
-}
-
-// keyOf returns the key of an index for a value.
-func (ix *Index[T]) keyOf(text string) string { return ix.Prefix + text + ix.Suffix }
-
-// text returns the value of a key of an index.
-func (ix *Index[T]) text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }
-
-func (s *Store[I, T]) index(name string) (*Index[T], error) {
-	i := slices.IndexFunc(s.spec.Indexes, func(ix Index[T]) bool { return ix.Name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("%s has no index %q", cmp.Or(s.spec.entry.Name, "the entity"), name)
-	}
-	return &s.spec.Indexes[i], nil
-}

@@ -257,3 +257,11 @@ var _ = context.Background
 func storeOf[I, T any](c *keywright.Client, spec *Spec[I, T]) *Store[I, T] {
 	return New(keywright.Binding{Client: c, Entry: spec.entry}, spec)
 }
+
+// offline returns the store of a spec that has no server: what it says of keys and records can be looked at.
+func offline(spec *Spec[string, note]) *Store[string, note] {
+	s := &Store[string, note]{typed: spec}
+	s.core = &core{spec: s.description()}
+	s.tag()
+	return s
+}

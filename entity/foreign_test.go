@@ -47,8 +47,8 @@ func TestBareSpec(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		spec := &Spec[string, struct{}]{entry: notes.spec.entry, Prefix: notes.spec.Prefix, Key: notes.spec.Key,
-			Parse: notes.spec.Parse, Fields: &value.Fields[struct{}]{},
+		spec := &Spec[string, struct{}]{entry: notes.entry, Prefix: notes.spec.Prefix, Key: notes.typed.Key,
+			Parse: notes.typed.Parse, Fields: &value.Fields[struct{}]{},
 			Expires: notes.spec.Expires, Ledger: notes.spec.Ledger, Lease: notes.spec.Lease, IndexTTL: notes.spec.IndexTTL}
 		for _, ix := range notes.spec.Indexes {
 			spec.Indexes = append(spec.Indexes,

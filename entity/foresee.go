@@ -63,12 +63,12 @@ type row struct {
 	texts []kernel.Value
 }
 
-func (q *Query[T]) page() page {
+func (q *query) page() page {
 	return page{q.Of.key, q.order(), or(q.From, "-inf"), or(q.To, "+inf"), orInt(q.Limit, defaultLimit)}
 }
 
 // learn remembers a page that was listed by the script.
-func (s *Store[I, T]) learn(q *Query[T], rows []row) {
+func (s *core) learn(q *query, rows []row) {
 	if q.After != "" || len(q.And) > 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (s *Store[I, T]) learn(q *Query[T], rows []row) {
 }
 
 // foresee lists a page that is known from before; ok is whether it is.
-func (s *Store[I, T]) foresee(ctx context.Context, a *kernel.Action, q *Query[T]) (l listed, ok bool, err error) {
+func (s *core) foresee(ctx context.Context, a *kernel.Action, q *query) (l listed, ok bool, err error) {
 	if q.After != "" || len(q.And) > 0 {
 		return l, false, nil
 	}
@@ -121,7 +121,7 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *kernel.Action, q *Query[T]
 
 // moving reports whether an item is another one by now than its index said: it was
 // changed between the reading of the two.
-func (s *Store[I, T]) moving(of Of[T], members []kernel.ZScore, rows []row) bool {
+func (s *core) moving(of indexKey, members []kernel.ZScore, rows []row) bool {
 	value, score := s.columns[of.index.Field], s.columns[of.index.Score]
 	i := 0
 	for _, r := range rows {
@@ -153,7 +153,7 @@ func number(text string, n float64) bool {
 // The scores come with the ids: one that is asked for after them may be another. What
 // the ledger says of the index is asked for first: what is missed by the page was
 // missed before.
-func (s *Store[I, T]) ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
+func (s *core) ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
 	texts []kernel.Reply, said string, err error) {
 	raw := s.client.Raw()
 	members, err = kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
@@ -168,7 +168,7 @@ func (s *Store[I, T]) ahead(ctx context.Context, a *kernel.Action, p page, had [
 }
 
 // items adds the commands that read items.
-func (s *Store[I, T]) items(all []kernel.Command, ids []string) []kernel.Command {
+func (s *core) items(all []kernel.Command, ids []string) []kernel.Command {
 	for _, id := range ids {
 		all = append(all, s.client.Raw().B().Hmget().Key(s.key(id)).Field(s.names...).Build())
 	}
@@ -202,7 +202,7 @@ func cut(results []kernel.Reply) kernel.Reply {
 
 // missing puts the items of a page in its order, and reads those that it had not
 // before.
-func (s *Store[I, T]) missing(ctx context.Context, a *kernel.Action, ids, had []string,
+func (s *core) missing(ctx context.Context, a *kernel.Action, ids, had []string,
 	texts []kernel.Reply) ([]kernel.Reply, error) {
 	if slices.Equal(ids, had) {
 		return texts, nil

@@ -23,17 +23,17 @@ var ErrForm = errors.New("a newer version of this program keeps this ledger, or 
 func formed(record string) bool { return record == "" || record[0] == '=' }
 
 // newer returns the error of an item, or of the whole ledger ("").
-func (s *Store[I, T]) newer(id string) error {
+func (s *core) newer(id string) error {
 	where := "in " + s.spec.Ledger
 	if id != "" {
 		where = strconv.Quote(id) + " " + where
 	}
-	return &keywright.Error{Class: keywright.Refused, Op: "read the ledger", Entry: s.spec.entry.Name,
+	return &keywright.Error{Class: keywright.Refused, Op: "read the ledger", Entry: s.entry.Name,
 		Err: fmt.Errorf("%s: %w", where, ErrForm), Hint: "run the newer version of this program"}
 }
 
 // refused returns err, or ErrForm if a script said so.
-func (s *Store[I, T]) refused(id string, err error) error {
+func (s *core) refused(id string, err error) error {
 	var reply *kernel.ServerError
 	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "FORM ") {
 		return s.newer(id)
@@ -58,7 +58,7 @@ func (p *passed) add(id string) {
 const mostPassed = 10_000
 
 // passedOver returns what a sweep says of them.
-func (s *Store[I, T]) passedOver(p *passed) error {
+func (s *core) passedOver(p *passed) error {
 	switch {
 	case p.items == 0:
 		return nil

@@ -25,7 +25,7 @@ func (g *Going[I, T]) Key(id string) string { return g.store.key(id) }
 
 // Page gives a page of ids, the lowest score first. 1 round trip; O(log n + page).
 func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
-	q := Query[T]{Of: g.store.By(g.index, value), Limit: min(n, largestLimit), After: after}
+	q := query{Of: g.store.By(g.index, value).indexKey, Limit: min(n, largestLimit), After: after}
 	l, err := g.store.list(ctx, q, nil)
 	for _, row := range l.rows {
 		ids = append(ids, row.id)

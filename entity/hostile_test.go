@@ -130,8 +130,7 @@ func TestThousandsLeaveNothing(t *testing.T) {
 // TestRecord: a record says what went in, whatever that is.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	s := &Store[string, note]{spec: noteSpec("n")}
-	s.tag()
+	s := offline(noteSpec("n"))
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		in := map[string]string{}
 		for _, name := range []string{"kind", "context", "priority+created"} {
@@ -155,8 +154,7 @@ func FuzzRecorded(f *testing.F) {
 		"=new|x|=1:b?new|x|=1:c", "=all|x=0:", "=a|b|c|d=1:x") {
 		f.Add(text)
 	}
-	s := &Store[string, note]{spec: noteSpec("n")}
-	s.tag()
+	s := offline(noteSpec("n"))
 	f.Fuzz(func(t *testing.T, text string) {
 		in := s.placed(text)
 		record := s.record(in, text, true)

@@ -23,7 +23,7 @@ import (
 
 // wait looks again at items, and at no others, until nothing is to be done. Programs that
 // write all the time are always at some item, and mostly at another one.
-func (b *indexing[I, T]) wait(ctx context.Context) error {
+func (b *indexing) wait(ctx context.Context) error {
 	for round, swept := 1, false; len(b.waiting) > 0; round++ {
 		if round > mostPasses {
 			if swept || !b.lasts(ctx) {
@@ -46,7 +46,7 @@ func (b *indexing[I, T]) wait(ctx context.Context) error {
 }
 
 // lookAgain looks at the items that wait.
-func (b *indexing[I, T]) lookAgain(ctx context.Context) error {
+func (b *indexing) lookAgain(ctx context.Context) error {
 	ids := b.waiting
 	b.waiting = nil
 	for some := range slices.Chunk(ids, defaultLimit) {
@@ -63,7 +63,7 @@ func (b *indexing[I, T]) lookAgain(ctx context.Context) error {
 }
 
 // giveUp looks once more at the items that wait, and counts those that are not settled.
-func (b *indexing[I, T]) giveUp(ctx context.Context) error {
+func (b *indexing) giveUp(ctx context.Context) error {
 	page, err := b.store.entries(ctx, b.waiting)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (b *indexing[I, T]) giveUp(ctx context.Context) error {
 }
 
 // lasts reports whether the building may still end well: no program has taken it back.
-func (b *indexing[I, T]) lasts(ctx context.Context) bool {
+func (b *indexing) lasts(ctx context.Context) bool {
 	if len(b.options.Remove) > 0 {
 		return true
 	}
@@ -98,7 +98,7 @@ func (b *indexing[I, T]) lasts(ctx context.Context) bool {
 }
 
 // sweep waits until the intents of items that wait are due, and ends them.
-func (b *indexing[I, T]) sweep(ctx context.Context) error {
+func (b *indexing) sweep(ctx context.Context) error {
 	now, err := b.store.now(ctx)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (b *indexing[I, T]) sweep(ctx context.Context) error {
 }
 
 // entries reads what the ledger says of items. One that is gone is passed over.
-func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registration, err error) {
+func (s *core) entries(ctx context.Context, ids []string) (page []registration, err error) {
 	for some := range slices.Chunk(ids, defaultLimit) {
 		all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, some...), kernel.Reply.ToArray)
 		if err != nil {
@@ -136,7 +136,7 @@ func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registr
 
 // isWritten reports whether an item is being written by a program that may not know an index,
 // or is not yet where it belongs.
-func (b *indexing[I, T]) isWritten(record string) bool {
+func (b *indexing) isWritten(record string) bool {
 	i := intentsOf(record)
 	before := b.builds && !i.since(b.builder)
 	return i.open && (before || i.taken || len(b.options.Remove) > 0 || len(b.store.lacking(record)) > 0)
@@ -144,7 +144,7 @@ func (b *indexing[I, T]) isWritten(record string) bool {
 
 // look counts an item, and says whether there is something to do. In several slots an item
 // is counted when there is not.
-func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
+func (b *indexing) look(r registration) (lacks, removes bool) {
 	s := b.store
 	if b.report.Items++; s.apart && b.changes() && b.isWritten(r.record) {
 		b.waiting = append(b.waiting, r.id)
@@ -158,12 +158,12 @@ func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
 }
 
 // settled reports whether there is nothing to do with an item.
-func (b *indexing[I, T]) settled(record string, lacking []int) bool {
+func (b *indexing) settled(record string, lacking []int) bool {
 	return !b.removing(record) && (!b.options.Apply || len(lacking) == 0)
 }
 
 // removing reports whether an item is in an index that is to be removed.
-func (b *indexing[I, T]) removing(record string) bool {
+func (b *indexing) removing(record string) bool {
 	for t := range b.store.traces(record) {
 		if b.removes(t.tag) {
 			return true
@@ -173,7 +173,7 @@ func (b *indexing[I, T]) removing(record string) bool {
 }
 
 // count counts an item in the indexes that it is in, and in those that it may be missing in.
-func (b *indexing[I, T]) count(r registration, lacking []int) {
+func (b *indexing) count(r registration, lacking []int) {
 	for t := range b.store.traces(r.record) {
 		if row := b.row(t.tag); row != nil && (t.index < 0 || !t.doubted) {
 			row.Items++
@@ -222,10 +222,10 @@ func intentsOf(record string) (all intents) {
 }
 
 // build puts right where items are, many at a time.
-func (b *indexing[I, T]) build(ctx context.Context, all []registration) error {
+func (b *indexing) build(ctx context.Context, all []registration) error {
 	var mu sync.Mutex
 	return atOnce(len(all), func(n int) error {
-		c := &check[I, T]{store: b.store, options: CheckOptions{Apply: true}}
+		c := &check{store: b.store, options: CheckOptions{Apply: true}}
 		err := c.judge(ctx, all[n].id)
 		mu.Lock()
 		defer mu.Unlock()

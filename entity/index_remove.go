@@ -9,7 +9,7 @@ import (
 
 // remove takes items out of indexes that are no longer declared, and from the ledger
 // that they are there.
-func (b *indexing[I, T]) remove(ctx context.Context, all []registration) error {
+func (b *indexing) remove(ctx context.Context, all []registration) error {
 	most, some := mostUnindexed, b.removeSome
 	if b.store.apart {
 		most, some = mostTaken, b.removeApart
@@ -25,7 +25,7 @@ func (b *indexing[I, T]) remove(ctx context.Context, all []registration) error {
 // mostUnindexed says how many items one script takes out of indexes.
 const mostUnindexed = 100
 
-func (b *indexing[I, T]) removeSome(ctx context.Context, all []registration) error {
+func (b *indexing) removeSome(ctx context.Context, all []registration) error {
 	s := b.store
 	keys, args := []string{s.spec.Ledger}, []string{strconv.Itoa(len(all))}
 	removed := map[string]int{}
@@ -58,7 +58,7 @@ func (b *indexing[I, T]) removeSome(ctx context.Context, all []registration) err
 
 // removeApart does that where the keys are in several slots: under intents, so that of a
 // process that dies between the indexes and the ledger it is known.
-func (b *indexing[I, T]) removeApart(ctx context.Context, all []registration) error {
+func (b *indexing) removeApart(ctx context.Context, all []registration) error {
 	s, its := b.store, make([]*intent, len(all))
 	err := atOnce(len(all), func(n int) error {
 		its[n] = newIntent(all[n].id, mending)
@@ -80,7 +80,7 @@ func (b *indexing[I, T]) removeApart(ctx context.Context, all []registration) er
 }
 
 // indexOf returns the index of this program that has a key, nil if none does.
-func (s *Store[I, T]) indexOf(key string) *Index[T] {
+func (s *core) indexOf(key string) *index {
 	for i := range s.spec.Indexes {
 		if s.spec.Indexes[i].has(key) {
 			return &s.spec.Indexes[i]
@@ -90,7 +90,7 @@ func (s *Store[I, T]) indexOf(key string) *Index[T] {
 }
 
 // without returns an entry of the ledger without the indexes that are removed.
-func (b *indexing[I, T]) without(record string) string {
+func (b *indexing) without(record string) string {
 	out := []byte{'='}
 	for name, value := range pairs(strings.TrimPrefix(record, "=")) {
 		if !b.removes(strings.TrimPrefix(name, doubt)) {

@@ -250,13 +250,13 @@ func TestBuildersDoNotEndEachOther(t *testing.T) {
 		ctx := t.Context()
 		_, err := old.Create(ctx, "1", a("k", 1))
 		must(t, err)
-		first := &indexing[string, note]{store: new, options: IndexOptions{Apply: true}, builder: "aaaaaaaa"}
+		first := &indexing{store: new.core, options: IndexOptions{Apply: true}, builder: "aaaaaaaa"}
 		must(t, first.begin(ctx))
 		first.again()
 		must(t, first.pass(ctx))
 		_, err = old.Update(ctx, "1", setPriority.Set(2))
 		must(t, err)
-		second := &indexing[string, note]{store: new, options: IndexOptions{Apply: true}, builder: "bbbbbbbb"}
+		second := &indexing{store: new.core, options: IndexOptions{Apply: true}, builder: "bbbbbbbb"}
 		must(t, second.begin(ctx))
 		if must(t, first.end(ctx)); !first.report.Interrupted {
 			t.Error("the first says that it is complete")
@@ -357,7 +357,7 @@ func TestRemovedWhileWritten(t *testing.T) {
 			_, err := new.Create(ctx, id, a("k", 1))
 			must(t, err)
 		}
-		b := &indexing[string, note]{store: old, options: IndexOptions{Remove: newIndexes}}
+		b := &indexing{store: old.core, options: IndexOptions{Remove: newIndexes}}
 		must(t, b.begin(ctx))
 		b.again()
 		var page []registration

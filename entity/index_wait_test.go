@@ -16,7 +16,7 @@ import (
 // the clock says: it may have been put back by less than the building has lasted.
 func TestIntentsOfABuild(t *testing.T) {
 	t.Parallel()
-	b := &indexing[string, note]{store: &Store[string, note]{spec: &Spec[string, note]{}}, builder: "BUILDER1",
+	b := &indexing{store: &core{spec: &description{}}, builder: "BUILDER1",
 		builds: true}
 	intent := func(opened int64, builders string) string {
 		text := fmt.Sprintf("t=1:tm=0:k=1:wo=%d:%d", len(fmt.Sprint(opened)), opened)
@@ -69,7 +69,7 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	if got := builders("before"); len(got) != 1 || got[0] != "" {
 		t.Errorf("before: %q", got)
 	}
-	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, builder: "BUILDER1"}
+	b := &indexing{store: notes.core, options: IndexOptions{Apply: true}, builder: "BUILDER1"}
 	must(t, b.begin(t.Context()))
 	if b.builds {
 		t.Error("all is complete, and it builds")
@@ -112,7 +112,7 @@ func TestABuildThatWaits(t *testing.T) {
 	} {
 		intent := "t=1:tm=0:k=1:wo=" + strconv.Itoa(len(opened)) + ":" + opened
 		serverOf(c, notes.spec.Ledger).Do("HSET", notes.spec.Ledger, "open", "=!="+strconv.Itoa(len(intent))+":"+intent)
-		b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, waiting: []string{"open"}}
+		b := &indexing{store: notes.core, options: IndexOptions{Apply: true}, waiting: []string{"open"}}
 		ctx, cancel := context.WithTimeout(t.Context(), expect.Patience)
 		if err := b.sweep(ctx); err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -120,7 +120,7 @@ func TestABuildThatWaits(t *testing.T) {
 		cancel()
 	}
 
-	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, builds: true}
+	b := &indexing{store: notes.core, options: IndexOptions{Apply: true}, builds: true}
 	b.again()
 	b.waiting, b.report.Items = []string{"gone", "whole", "open"}, 3
 	must(t, b.giveUp(t.Context()))

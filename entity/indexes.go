@@ -50,18 +50,18 @@ type IndexReport struct {
 // What is done is done: after a process was killed the next one goes on. It is complete
 // when nothing was left to do and no writer was there meanwhile that does not know the
 // index. With Remove it takes items out of indexes that are no longer declared. O(items).
-func (s *Store[I, T]) Indexes(ctx context.Context, o IndexOptions) (IndexReport, error) {
+func (s *core) Indexes(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	if s.err != nil {
 		return IndexReport{}, s.err
 	}
-	b := &indexing[I, T]{store: s, options: o, builder: rand.Text()[:builderSize]}
+	b := &indexing{store: s, options: o, builder: rand.Text()[:builderSize]}
 	err := b.run(ctx)
 	return b.report, err
 }
 
 // indexing represents one call of Indexes at work.
-type indexing[I, T any] struct {
-	store   *Store[I, T]
+type indexing struct {
+	store   *core
 	options IndexOptions
 	builder string
 	report  IndexReport
@@ -76,7 +76,7 @@ type indexing[I, T any] struct {
 // written whenever they are looked at.
 const mostPasses = 20
 
-func (b *indexing[I, T]) run(ctx context.Context) error {
+func (b *indexing) run(ctx context.Context) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
@@ -100,11 +100,11 @@ func (b *indexing[I, T]) run(ctx context.Context) error {
 	return b.end(ctx)
 }
 
-func (b *indexing[I, T]) changes() bool { return b.options.Apply || len(b.options.Remove) > 0 }
+func (b *indexing) changes() bool { return b.options.Apply || len(b.options.Remove) > 0 }
 
 // begin reads what is said of the indexes, and says that those which are not complete
 // are being built, and that those to be removed are not complete.
-func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
+func (b *indexing) begin(ctx context.Context) (err error) {
 	if b.said, err = b.store.marksText(ctx); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
 }
 
 // say changes what is said of the indexes.
-func (b *indexing[I, T]) say(ctx context.Context, change func(*marks) bool) error {
+func (b *indexing) say(ctx context.Context, change func(*marks) bool) error {
 	for range mostPasses {
 		m := readMarks(b.said)
 		if m.newer {
@@ -139,7 +139,7 @@ func (b *indexing[I, T]) say(ctx context.Context, change func(*marks) bool) erro
 	return fmt.Errorf("what the ledger says of the indexes was changed %d times meanwhile", mostPasses)
 }
 
-func (b *indexing[I, T]) start(m *marks) (changed bool) {
+func (b *indexing) start(m *marks) (changed bool) {
 	for _, tag := range b.store.tags {
 		if b.options.Apply && m.of(tag) != complete {
 			m.set(tag, building)
@@ -157,7 +157,7 @@ func (b *indexing[I, T]) start(m *marks) (changed bool) {
 
 // end says that what was built is complete, where no writer has left a gap since the
 // building began; and no more of indexes that are removed.
-func (b *indexing[I, T]) end(ctx context.Context) error {
+func (b *indexing) end(ctx context.Context) error {
 	err := b.say(ctx, func(m *marks) (changed bool) {
 		for i, l := range m.lines {
 			if l.state == building && l.builder == b.builder {
@@ -176,13 +176,13 @@ func (b *indexing[I, T]) end(ctx context.Context) error {
 }
 
 // removes reports whether an index is to be taken off the server.
-func (b *indexing[I, T]) removes(tag string) bool {
+func (b *indexing) removes(tag string) bool {
 	p, ok := placeOf(tag)
 	return ok && !slices.Contains(b.store.tags, tag) && slices.Contains(b.options.Remove, p.Index)
 }
 
 // again begins a pass: it counts again what there is, and goes on counting what was done.
-func (b *indexing[I, T]) again() {
+func (b *indexing) again() {
 	done := map[string]int{}
 	for tag, i := range b.rows {
 		done[tag] = b.report.Indexes[i].Done
@@ -205,7 +205,7 @@ func (b *indexing[I, T]) again() {
 const mostRows = 100
 
 // row returns an index in the report; nil if there are too many.
-func (b *indexing[I, T]) row(tag string) *IndexState {
+func (b *indexing) row(tag string) *IndexState {
 	i, known := b.rows[tag]
 	if !known {
 		p, ok := placeOf(tag)
@@ -223,7 +223,7 @@ func (b *indexing[I, T]) row(tag string) *IndexState {
 }
 
 // judge notes which indexes are complete.
-func (b *indexing[I, T]) judge() {
+func (b *indexing) judge() {
 	m := readMarks(b.said)
 	for tag, i := range b.rows {
 		b.report.Indexes[i].Complete = m.of(tag) == complete || b.said == "" && b.report.Items == 0
@@ -231,7 +231,7 @@ func (b *indexing[I, T]) judge() {
 }
 
 // pass goes through the ledger once.
-func (b *indexing[I, T]) pass(ctx context.Context) error {
+func (b *indexing) pass(ctx context.Context) error {
 	for page, err := range b.store.ledger(ctx) {
 		if err != nil {
 			return err
@@ -249,7 +249,7 @@ func (b *indexing[I, T]) pass(ctx context.Context) error {
 }
 
 // some looks at some items, and does what is to be done with them.
-func (b *indexing[I, T]) some(ctx context.Context, page []registration) error {
+func (b *indexing) some(ctx context.Context, page []registration) error {
 	var build, remove []registration
 	for _, r := range page {
 		if !formed(r.record) {
@@ -267,7 +267,7 @@ func (b *indexing[I, T]) some(ctx context.Context, page []registration) error {
 }
 
 // change puts items into indexes and takes others out.
-func (b *indexing[I, T]) change(ctx context.Context, build, remove []registration) error {
+func (b *indexing) change(ctx context.Context, build, remove []registration) error {
 	n := len(build) + len(remove)
 	if n == 0 {
 		return nil

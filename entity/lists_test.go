@@ -218,8 +218,8 @@ func TestLargeIndex(t *testing.T) {
 			for _, newest := range []bool{false, true} {
 				q := Query[note]{Of: notes.By("kind", "k"), Limit: 10, After: "0\x00" + last, Newest: newest}
 				// so that it can be read downwards, too
-				q.Of.index = &Index[note]{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"}
-				_, err := notes.list(t.Context(), q, notes.names)
+				q.Of.index = &index{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"}
+				_, err := notes.list(t.Context(), q.plain(), notes.names)
 				must(t, err)
 			}
 		}

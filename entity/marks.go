@@ -143,7 +143,7 @@ func (m *marks) agreeable(tags []string) (changed bool) {
 
 // agreed returns what writes say of the marks: the token that was agreed to, and the lines
 // if all is complete.
-func (s *Store[I, T]) agreed() string {
+func (s *core) agreed() string {
 	if token, ok := s.token.Load().(string); ok {
 		return token + s.lines
 	}
@@ -152,7 +152,7 @@ func (s *Store[I, T]) agreed() string {
 
 // agree agrees to what the ledger says of indexes, and says there first what a write
 // of this program does to them. 1 round trip, none where nothing has to be said.
-func (s *Store[I, T]) agree(ctx context.Context, said string) error {
+func (s *core) agree(ctx context.Context, said string) error {
 	for {
 		m := readMarks(said)
 		if m.newer {
@@ -181,7 +181,7 @@ func (s *Store[I, T]) agree(ctx context.Context, said string) error {
 
 // changeMarks says something else of the indexes, if the ledger says still what the
 // caller has read; else it gives what it says. 1 round trip.
-func (s *Store[I, T]) changeMarks(ctx context.Context, said string, m *marks) (says string, ok bool, err error) {
+func (s *core) changeMarks(ctx context.Context, said string, m *marks) (says string, ok bool, err error) {
 	next := m.text()
 	reply, err := s.run(ctx, "note indexes", s.scripts.mark, keywright.Idempotent, []string{s.spec.Ledger}, said, next)
 	switch {
@@ -195,13 +195,13 @@ func (s *Store[I, T]) changeMarks(ctx context.Context, said string, m *marks) (s
 
 // saidOfIndexes reads what the ledger says of indexes: "-" for nothing, "" where there is
 // no item.
-func (s *Store[I, T]) saidOfIndexes() keywright.Op[string] {
+func (s *core) saidOfIndexes() keywright.Op[string] {
 	return kernel.NewOp(kernel.Spec[string]{Action: s.action("list", keywright.Reads, s.spec.Ledger, nil),
 		Script: s.scripts.said, Keys: []string{s.spec.Ledger}, Decode: optionalText})
 }
 
 // marksText reads what the ledger says of indexes, "" for nothing. 1 round trip.
-func (s *Store[I, T]) marksText(ctx context.Context) (string, error) {
+func (s *core) marksText(ctx context.Context) (string, error) {
 	return ask(ctx, s, s.spec.Ledger, []string{"HGET", ""}, optionalText)
 }
 
@@ -212,12 +212,12 @@ var ErrIncomplete = errors.New("the index is not complete: it may lack items")
 
 // incomplete reports whether one of the indexes of a query may lack items. said is what the
 // ledger says, "" where there is no item.
-func (s *Store[I, T]) incomplete(q *Query[T], said string) bool {
+func (s *core) incomplete(q *query, said string) bool {
 	if said == "" {
 		return false
 	}
 	m := readMarks(said)
-	for _, of := range append([]Of[T]{q.Of}, q.And...) {
+	for _, of := range append([]indexKey{q.Of}, q.And...) {
 		if m.of(of.index.tag()) != complete {
 			return true
 		}

@@ -10,19 +10,15 @@ import (
 )
 
 // pieces returns the texts of placeholders of an item's key, as its events carry them.
-func (s *Store[I, T]) pieces(id string) []string {
+func (s *core) pieces(id string) []string {
 	if s.spec.Pieces == nil {
 		return nil
 	}
-	parsed, ok := s.parsed(s.key(id))
-	if !ok {
-		return nil
-	}
-	return s.spec.Pieces(parsed)
+	return s.spec.Pieces(s.key(id))
 }
 
 // written returns the events of a write of a whole item.
-func (s *Store[I, T]) written(id string) []string {
+func (s *core) written(id string) []string {
 	return append(s.templates(id, wasNot, s.spec.OnCreate), s.templates(id, wasThere, s.spec.OnUpdate)...)
 }
 
@@ -68,10 +64,10 @@ func (e *Event) channel(id string, pieces []string) string {
 
 // streams refuses a stream whose key depends on a field: the key of a stream must be
 // known before the script begins, and an update knows only the fields that it writes.
-func (s *Store[I, T]) streams() error {
+func (s *core) streams() error {
 	for _, e := range slices.Concat(s.spec.OnCreate, s.spec.OnUpdate, s.spec.OnDelete) {
 		if e.Mode == Append && !e.fixed() {
-			return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name,
+			return &keywright.Error{Class: keywright.Invalid, Entry: s.entry.Name,
 				Err:  fmt.Errorf("the name of a durable channel depends on a field of the item"),
 				Hint: "use placeholders of the item's key only"}
 		}

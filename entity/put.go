@@ -31,7 +31,7 @@ var putting = true
 
 // newPutter makes the script of an entity; nil where only `write` can do it, and
 // where only keys and indexes are known, as on the command line.
-func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
+func newPutter(c *keywright.Client, s *core) *putter {
 	if !putting || len(s.names) == 0 {
 		return nil
 	}
@@ -53,7 +53,7 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 		}
 		p.events = append(p.events, e)
 	}
-	for i, col := range s.spec.Fields.Columns {
+	for i, col := range s.spec.Columns {
 		if !s.stamped[col.Name] {
 			p.columns = append(p.columns, i)
 		}
@@ -75,7 +75,7 @@ func (p *putter) argument(column int) string {
 }
 
 // putText makes the script's text for one entity of its template.
-func (s *Store[I, T]) putText(p *putter) func(template string) string {
+func (s *core) putText(p *putter) func(template string) string {
 	unit, version, keeps, answer := "", "false", "false", "now"
 	look := s.putLook()
 	if s.spec.Seconds {
@@ -96,7 +96,7 @@ func (s *Store[I, T]) putText(p *putter) func(template string) string {
 }
 
 // putLook reads what has to be known of an item that may be there.
-func (s *Store[I, T]) putLook() string {
+func (s *core) putLook() string {
 	scored := false // by when it was created
 	for i := range s.spec.Indexes {
 		scored = scored || s.spec.Created != "" && s.spec.Indexes[i].Score == s.spec.Created
@@ -115,9 +115,9 @@ func (s *Store[I, T]) putLook() string {
 
 // putFields writes the fields: what the server stamps and what is always there
 // with one command, optional ones with one each.
-func (s *Store[I, T]) putFields(p *putter) string {
+func (s *core) putFields(p *putter) string {
 	var always, optional strings.Builder
-	for i, col := range s.spec.Fields.Columns {
+	for i, col := range s.spec.Columns {
 		name := quoted(col.Name)
 		switch {
 		case col.Name == s.spec.Version:
@@ -147,13 +147,13 @@ func (s *Store[I, T]) putFields(p *putter) string {
 }
 
 // putIndexes adds the entries.
-func (s *Store[I, T]) putIndexes(p *putter) string {
+func (s *core) putIndexes(p *putter) string {
 	var b strings.Builder
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		score, conditions := s.putScore(p, ix.Score)
 		add := "call('ZADD', key, " + score + ", id)"
-		if col := s.columns[ix.Field]; ix.Field != "" && s.spec.Fields.Columns[col].Optional {
+		if col := s.columns[ix.Field]; ix.Field != "" && s.spec.Columns[col].Optional {
 			conditions = append(conditions, p.argument(col)+" ~= ''")
 		}
 		fmt.Fprintf(&b, "\n  key = KEYS[k + %d]", 2+i)
@@ -168,7 +168,7 @@ func (s *Store[I, T]) putIndexes(p *putter) string {
 
 // putNeeds refuses keys of another type, and channels that may not be used, before
 // anything is written. It notes whether a key is new.
-func (s *Store[I, T]) putNeeds(p *putter) string {
+func (s *core) putNeeds(p *putter) string {
 	var b strings.Builder
 	for i := range s.spec.Indexes {
 		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger and vacant(KEYS[k + %[1]d]) then due = true end\n  ", 2+i)
@@ -184,7 +184,7 @@ func (s *Store[I, T]) putNeeds(p *putter) string {
 }
 
 // putScore returns where the script finds a score, and when there is one.
-func (s *Store[I, T]) putScore(p *putter, field string) (score string, conditions []string) {
+func (s *core) putScore(p *putter, field string) (score string, conditions []string) {
 	col := s.columns[field]
 	switch {
 	case field == "":
@@ -195,7 +195,7 @@ func (s *Store[I, T]) putScore(p *putter, field string) (score string, condition
 		return "stamp", nil
 	case field == s.spec.Created:
 		return "created or stamp", nil
-	case s.spec.Fields.Columns[col].Optional:
+	case s.spec.Columns[col].Optional:
 		return "string.sub(" + p.argument(col) + ", 2)", []string{p.argument(col) + " ~= ''"}
 	}
 	return p.argument(col), nil
@@ -233,13 +233,13 @@ func quoted(text string) string {
 }
 
 // puts reports whether the script does all that a call asks for.
-func (s *Store[I, T]) puts(c *call) bool {
+func (s *core) puts(c *call) bool {
 	return s.putter != nil && c.at != nil && len(c.dead) == 0 && (c.condition == absent || len(s.spec.OnUpdate) == 0)
 }
 
 // putKeys gives KEYS and ARGV of `put`, and the keys whose TTL it renews: those
 // of them that are to be renewed by now, or nil.
-func (s *Store[I, T]) putKeys(c *call) (keys, args, renews []string) {
+func (s *core) putKeys(c *call) (keys, args, renews []string) {
 	p, drops := s.putter, c.drops
 	if c.simple() {
 		drops = nil
@@ -283,10 +283,10 @@ func (c *call) mode(renews bool) string {
 func (c *call) simple() bool { return c.condition == absent && !c.found }
 
 // putTexts adds the texts of the fields.
-func (s *Store[I, T]) putTexts(args []string, c *call) []string {
+func (s *core) putTexts(args []string, c *call) []string {
 	fields := c.fields[2*c.stamps.count():]
 	for _, i := range s.putter.columns {
-		col := &s.spec.Fields.Columns[i]
+		col := &s.spec.Columns[i]
 		text, there := "", len(fields) > 0 && fields[0] == col.Name
 		if there {
 			text, fields = fields[1], fields[2:]
@@ -300,7 +300,7 @@ func (s *Store[I, T]) putTexts(args []string, c *call) []string {
 }
 
 // bodies returns the data of the events of a creation.
-func (s *Store[I, T]) bodies(c *call) (out []string) {
+func (s *core) bodies(c *call) (out []string) {
 	pieces := s.pieces(c.id)
 	for _, e := range s.putter.events {
 		var b strings.Builder
@@ -326,7 +326,7 @@ func (s *Store[I, T]) bodies(c *call) (out []string) {
 }
 
 // decodePut reads what `put` answers.
-func (s *Store[I, T]) decodePut(r kernel.Reply) (out outcome, err error) {
+func (s *core) decodePut(r kernel.Reply) (out outcome, err error) {
 	text, err := r.ToString()
 	if err != nil {
 		return decodeOutcome(r)

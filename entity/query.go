@@ -10,8 +10,8 @@ import (
 
 var errNoIndex = errors.New("a query without an index: say Of which one")
 
-func (q *Query[T]) check() error {
-	all := append([]Of[T]{q.Of}, q.And...)
+func (q *query) check() error {
+	all := append([]indexKey{q.Of}, q.And...)
 	for _, of := range all {
 		if of.err != nil {
 			return of.err
@@ -70,7 +70,7 @@ func place(after string) error {
 	return nil
 }
 
-func (q *Query[T]) order() string {
+func (q *query) order() string {
 	if q.Newest {
 		return "down"
 	}

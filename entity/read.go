@@ -16,11 +16,11 @@ import (
 // entity that slides it prolongs the item, and never gives it a shorter life than it
 // had. 1 round trip, 2 where it slides by a rule.
 func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
-	if s.spec.entry.TTL.Sliding {
+	if s.entry.TTL.Sliding {
 		item, _, err := s.touch(ctx, "get", id, s.names, touchMore, nil)
 		return item, err
 	}
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	a := s.action("get", keywright.Reads, key, err)
 	raw := s.client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
@@ -32,7 +32,7 @@ func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
 // maxAge, or as the staleness bound that docs/cache.md says, and never lives
 // longer than the item. It does not prolong.
 func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (Item[I, T], error) {
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	a := s.action("get cached", keywright.Reads, key, err)
 	raw := s.client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
@@ -42,7 +42,7 @@ func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (I
 
 // Exists reports whether an item is there. 1 round trip.
 func (s *Store[I, T]) Exists(ctx context.Context, id I) (bool, error) {
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	a := s.action("exists", keywright.Reads, key, err)
 	raw := s.client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
@@ -72,7 +72,7 @@ func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T],
 	var b keywright.Batch
 	results := make([]*keywright.Pending[Item[I, T]], len(ids))
 	for i, id := range ids {
-		key, bad := s.spec.Key(id)
+		key, bad := s.typed.Key(id)
 		op := kernel.NewOp(kernel.Spec[Item[I, T]]{
 			Action: s.action("get", keywright.Reads, key, bad),
 			Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(s.names...).Build() },
@@ -110,7 +110,7 @@ func (s *Store[I, T]) decode(id I, key string) func(kernel.Reply) (Item[I, T], e
 // item reads an item from the texts of its columns; all of them missing is an
 // item that is not there.
 func (s *Store[I, T]) item(id I, key string, all []kernel.Value) (item Item[I, T], err error) {
-	columns := s.spec.Fields.Columns
+	columns := s.typed.Fields.Columns
 	if len(all) != len(columns) {
 		return item, fmt.Errorf("%d texts for %d fields", len(all), len(columns))
 	}
@@ -136,7 +136,7 @@ func (s *Store[I, T]) item(id I, key string, all []kernel.Value) (item Item[I, T
 
 // parse reads the value of an item from its texts.
 func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
-	columns := s.spec.Fields.Columns
+	columns := s.typed.Fields.Columns
 	for i := range columns {
 		col, t := &columns[i], item.texts[i]
 		if !t.there {
@@ -148,7 +148,7 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 		plain := t.text
 		if col.Sealed {
 			var err error
-			if plain, err = s.client.Unseal(s.spec.entry, key, col.Name, plain); err != nil {
+			if plain, err = s.client.Unseal(s.entry, key, col.Name, plain); err != nil {
 				return s.broken(key, col.Name, err)
 			}
 		}
@@ -167,7 +167,7 @@ func (s *Store[I, T]) broken(key, field string, err error) error {
 	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
 		return err
 	}
-	return &keywright.DecodeError{Entry: s.spec.entry.Name, Key: key, Field: field, Err: err}
+	return &keywright.DecodeError{Entry: s.entry.Name, Key: key, Field: field, Err: err}
 }
 
 // How touch changes a TTL.
@@ -196,7 +196,7 @@ func (s *Store[I, T]) Shorten(ctx context.Context, id I, ttl time.Duration) (boo
 
 func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string,
 	options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	a := s.action(name, keywright.Idempotent, key, err)
 	ttl, bad := s.touchTTL(ctx, &a, options, shorten)
 	if a.Err == nil && bad != nil {
@@ -205,8 +205,13 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	if a.Err != nil {
 		return Item[I, T]{}, false, a.Err
 	}
+	item := Item[I, T]{ID: id}
 	if s.apart {
-		return s.touchApart(ctx, &a, id, fields, mode, ttl)
+		changed, err := s.touchApart(ctx, &a, fields, mode, ttl, func(texts []kernel.Value) (err error) {
+			item, err = s.item(id, key, texts)
+			return err
+		})
+		return item, changed, err
 	}
 	args := append([]string{strconv.Itoa(5 + len(fields)), s.id(key), ttl, s.keeps, mode}, fields...)
 	keys := []string{key, s.spec.Expires, s.spec.Ledger}
@@ -216,7 +221,6 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	}
 	record, _ := all[0].ToString()
 	changed, _ := all[1].ToString()
-	item := Item[I, T]{ID: id}
 	if fields != nil {
 		item, err = s.item(id, key, all[2:])
 	}
@@ -237,8 +241,8 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []
 		}
 		return strconv.FormatInt(shorten[0].Milliseconds(), 10), nil
 	}
-	ms, asked, err := s.spec.entry.Choose(options)
-	if err == nil && !asked && a.Err == nil && s.spec.TTL != nil {
+	ms, asked, err := s.entry.Choose(options)
+	if err == nil && !asked && a.Err == nil && s.typed.TTL != nil {
 		return s.ruled(ctx, a)
 	}
 	if err == nil && ms == 0 {
@@ -263,7 +267,7 @@ func (s *Store[I, T]) ruled(ctx context.Context, a *kernel.Action) (string, erro
 		var v T
 		for i, name := range s.spec.TTLFields {
 			if t, missing := all[i].ToString(); missing == nil {
-				if err := s.spec.Fields.Columns[s.columns[name]].Parse(&v, t); err != nil {
+				if err := s.typed.Fields.Columns[s.columns[name]].Parse(&v, t); err != nil {
 					return "", s.broken(a.Key, name, err)
 				}
 			}
@@ -284,7 +288,7 @@ func found(r kernel.Reply) ([]kernel.Value, error) {
 // outlive renews the TTL of the indexes of an item that was prolonged, of each at
 // most every quarter of it: a write has renewed it by all of it, so it outlives
 // whatever is prolonged until then.
-func (s *Store[I, T]) outlive(ctx context.Context, record string, others ...string) error {
+func (s *core) outlive(ctx context.Context, record string, others ...string) error {
 	for _, e := range s.all(record) {
 		others = append(others, e.key)
 	}

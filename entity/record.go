@@ -34,13 +34,13 @@ func (p *Place) tag() string {
 	return tag + "|" + escaping.Replace(p.Suffix)
 }
 
-func (ix *Index[T]) tag() string {
+func (ix *index) tag() string {
 	p := Place{Index: ix.Name, Prefix: ix.Prefix, Suffix: ix.Suffix, All: ix.Field == ""}
 	return p.tag()
 }
 
 // tag notes the tags of the indexes.
-func (s *Store[I, T]) tag() {
+func (s *core) tag() {
 	for i := range s.spec.Indexes {
 		s.tags = append(s.tags, s.spec.Indexes[i].tag())
 		s.lines += linesOf([]mark{{state: complete, tag: s.tags[i]}})
@@ -89,7 +89,7 @@ type trace struct {
 }
 
 // traces reads a record, or the segments of one. What is no place it leaves out.
-func (s *Store[I, T]) traces(record string) func(func(trace) bool) {
+func (s *core) traces(record string) func(func(trace) bool) {
 	return func(yield func(trace) bool) {
 		for name, value := range pairs(strings.TrimPrefix(record, "=")) {
 			tag, doubted := strings.CutPrefix(name, doubt)
@@ -113,7 +113,7 @@ func (t trace) key() string {
 // that is known, by the name of the index; and what another record says of the others.
 // changed is whether the item is another one than that record knows: of an index that
 // this program does not know it is then in doubt where the item is.
-func (s *Store[I, T]) record(in map[string]string, before string, changed bool) string {
+func (s *core) record(in map[string]string, before string, changed bool) string {
 	record := append(make([]byte, 0, 128), '=')
 	for i := range s.spec.Indexes {
 		if text, known := in[s.spec.Indexes[i].Name]; known {
@@ -137,7 +137,7 @@ func (s *Store[I, T]) record(in map[string]string, before string, changed bool) 
 }
 
 // unknown returns the entries of an item in indexes that this program does not know.
-func (s *Store[I, T]) unknown(record string) (entries []entry) {
+func (s *core) unknown(record string) (entries []entry) {
 	for t := range s.traces(record) {
 		if key := t.key(); t.index < 0 && key != "" {
 			entries = append(entries, entry{key: key})
@@ -148,7 +148,7 @@ func (s *Store[I, T]) unknown(record string) (entries []entry) {
 
 // placed returns where an item is by its record, by the names of indexes: what is known for
 // certain.
-func (s *Store[I, T]) placed(record string) map[string]string {
+func (s *core) placed(record string) map[string]string {
 	in := map[string]string{}
 	for t := range s.traces(record) {
 		if t.index >= 0 && !t.doubted {
@@ -159,7 +159,7 @@ func (s *Store[I, T]) placed(record string) map[string]string {
 }
 
 // told returns what a record says of the value of each index, of whatever version.
-func (s *Store[I, T]) told(record string) map[string]string {
+func (s *core) told(record string) map[string]string {
 	in := map[string]string{}
 	for t := range s.traces(record) {
 		if p, ok := placeOf(t.tag); ok && (t.index >= 0 || in[p.Index] == "") {
@@ -171,7 +171,7 @@ func (s *Store[I, T]) told(record string) map[string]string {
 
 // lacking returns the indexes of which the record does not say for certain where the
 // item is.
-func (s *Store[I, T]) lacking(record string) (lacks []int) {
+func (s *core) lacking(record string) (lacks []int) {
 	in := s.placed(record)
 	for i := range s.spec.Indexes {
 		if _, known := in[s.spec.Indexes[i].Name]; !known {

@@ -57,11 +57,11 @@ func newHarm(t *testing.T, brand keywrighttest.Brand, seed uint64, tells bool) *
 	through := "redis://" + h.proxy.Addr()
 	h.world = newWorld(t, seeded{rand.New(rand.NewPCG(seed, 1))}, s, open(t, through), "s", tells)
 	h.whole, h.faulty = h.notes, true
-	h.direct = storeOf(open(t, s.URL()), h.notes.spec)
+	h.direct = storeOf(open(t, s.URL()), h.notes.typed)
 	h.users()
 	for i := range denied {
 		h.lacking = append(h.lacking,
-			storeOf(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.spec))
+			storeOf(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.typed))
 	}
 	h.settle = func() { s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
 	return h

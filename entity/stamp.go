@@ -18,7 +18,7 @@ func (s *Store[I, T]) Stamp(ctx context.Context, id I, field Field[T, time.Time]
 	options ...keywright.WriteOption) error {
 	quiet, err := s.stamper(field)
 	if err != nil {
-		return &keywright.Error{Class: keywright.Invalid, Op: "stamp", Entry: s.spec.entry.Name, Err: err,
+		return &keywright.Error{Class: keywright.Invalid, Op: "stamp", Entry: s.entry.Name, Err: err,
 			Hint: "stamp a field of type unix_ms or unix that the server does not write itself"}
 	}
 	_, err = quiet.update(ctx, "stamp", id, present, nil, options)
@@ -32,19 +32,19 @@ func (s *Store[I, T]) stamper(field Field[T, time.Time]) (*Store[I, T], error) {
 		return known.(*Store[I, T]), nil
 	}
 	i, ok := s.columns[field.Name]
-	if !ok || s.stamped[field.Name] || s.spec.Fields.Columns[i].Sealed {
+	if !ok || s.stamped[field.Name] || s.typed.Fields.Columns[i].Sealed {
 		return nil, errors.New("the field " + field.Name + " cannot be stamped")
 	}
 	var v T
 	*field.At(&v) = time.Unix(1, 0)
-	text, _, err := s.spec.Fields.Columns[i].Text(&v)
+	text, _, err := s.typed.Fields.Columns[i].Text(&v)
 	if err != nil || text != "1" && text != "1000" {
 		return nil, errors.Join(value.In(field.Name, errors.New("it is no time in seconds or milliseconds")), err)
 	}
-	spec := *s.spec
+	spec := *s.typed
 	spec.Created, spec.Version, spec.Updated, spec.OnUpdate = "", "", field.Name, nil
 	spec.Seconds = text == "1"
-	quiet := New(keywright.Binding{Client: s.client, Entry: spec.entry, Err: s.err}, &spec)
+	quiet := New(keywright.Binding{Client: s.client, Entry: s.entry, Err: s.err}, &spec)
 	quiet.hook = s.hook
 	first, _ := s.stampers.LoadOrStore(field.Name, quiet)
 	return first.(*Store[I, T]), nil

@@ -19,7 +19,7 @@ type Stats struct {
 }
 
 // Stats looks at the entity. 3 round trips; O(log n).
-func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
+func (s *core) Stats(ctx context.Context) (st Stats, err error) {
 	now, err := s.now(ctx)
 	if err == nil {
 		st.Items, err = ask(ctx, s, s.spec.Ledger, []string{"HLEN"}, integer)
@@ -48,7 +48,7 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 }
 
 // now returns the time in ms by the clock of the ledger.
-func (s *Store[I, T]) now(ctx context.Context) (int64, error) {
+func (s *core) now(ctx context.Context) (int64, error) {
 	return kernel.NewOp(kernel.Spec[int64]{
 		Action: s.action("look at", keywright.Reads, s.spec.Ledger, nil),
 		Script: s.scripts.clock, Keys: []string{s.spec.Ledger}, Decode: integer,
@@ -66,7 +66,7 @@ func optionalText(r kernel.Reply) (string, error) {
 }
 
 // ask sends a command that reads a key; TIME goes to the server of the key.
-func ask[I, T, V any](ctx context.Context, s *Store[I, T], key string, words []string,
+func ask[V any](ctx context.Context, s *core, key string, words []string,
 	decode func(kernel.Reply) (V, error)) (V, error) {
 	a := s.action("look at", keywright.Reads, key, nil)
 	raw := s.client.Raw()

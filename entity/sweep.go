@@ -41,7 +41,7 @@ type Swept struct {
 // Sweep cleans up after all items that have expired by now, and announces them.
 // It ends when nothing is due, or when another process is sweeping (Busy says for
 // how long at least). 4 round trips per batch.
-func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
+func (s *core) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
 	turn := s.turn(o)
 	done, err := s.sweepAll(ctx, turn, o)
 	return done.Swept, errors.Join(err, turn.Release(ctx))
@@ -51,7 +51,7 @@ func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) 
 // when the one at work dies another goes on after a lease. An item's entries and
 // its event are late by Every at most, or by Every and a lease. Errors do not end
 // it; they are told to failed, unless that is nil.
-func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
+func (s *core) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
 	ctx, end := s.client.While(ctx)
 	defer end()
 	turn := s.turn(o)
@@ -84,11 +84,11 @@ type swept struct {
 }
 
 // turn returns the lease of the sweep, not taken yet.
-func (s *Store[I, T]) turn(o SweepOptions) *lease.Lease {
-	return lease.New(s.client, s.spec.Lease, o.lease(), lease.Options{Entry: s.spec.entry, Err: s.err})
+func (s *core) turn(o SweepOptions) *lease.Lease {
+	return lease.New(s.client, s.spec.Lease, o.lease(), lease.Options{Entry: s.entry, Err: s.err})
 }
 
-func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+func (s *core) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
 	defer turn.Rest()
 	if s.apart {
 		return s.sweepApart(ctx, turn, o)
@@ -125,12 +125,12 @@ const mostDropped = 1500
 
 // perScript returns how many items are swept by one script: fewer where each is in many
 // indexes, or is announced in many places.
-func (s *Store[I, T]) perScript(batch int) int {
+func (s *core) perScript(batch int) int {
 	return max(min(batch, mostDropped/max(len(s.spec.Indexes)+3*len(s.spec.OnExpire), 1)), 1)
 }
 
 // due takes the lease and looks for what has expired, past what it has passed over.
-func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int, over *passed) (d lot,
+func (s *core) due(ctx context.Context, turn *lease.Lease, batch int, over *passed) (d lot,
 	next, busy time.Duration, err error) {
 	if s.spec.Expires == "" {
 		return d, time.Hour, 0, s.err
@@ -158,7 +158,7 @@ type lot struct {
 
 // lot reads what expired before a moment, with plain commands: through a script
 // every id would cost the server twice.
-func (s *Store[I, T]) lot(ctx context.Context, now string, most int, over *passed) (d lot, err error) {
+func (s *core) lot(ctx context.Context, now string, most int, over *passed) (d lot, err error) {
 	raw := s.client.Raw()
 	a := s.action("sweep", keywright.Reads, s.spec.Expires, nil)
 	scores, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
@@ -189,7 +189,7 @@ func (s *Store[I, T]) lot(ctx context.Context, now string, most int, over *passe
 // records adds what the ledger says of items, but for those of another form, and whether one of them was there
 // still before it was asked: that one can have moved since. One that was gone by
 // then can only have been made again, with another expiry time.
-func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot, over *passed) (there bool, err error) {
+func (s *core) records(ctx context.Context, ids []string, d *lot, over *passed) (there bool, err error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = s.key(id)
@@ -222,7 +222,7 @@ func millis(text string) time.Duration {
 }
 
 // run runs a script that answers with a list of texts.
-func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect,
+func (s *core) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect,
 	keys []string, args ...string) ([]string, error) {
 	texts, err := kernel.NewOp(kernel.Spec[[]string]{
 		Action: s.action(name, effect, keys[0], nil), Script: script, Keys: keys, Args: args,
@@ -232,7 +232,7 @@ func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Sc
 }
 
 // sweep takes items out of their indexes.
-func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, error) {
+func (s *core) sweep(ctx context.Context, due []registration) (Swept, error) {
 	keys := []string{s.spec.Expires, s.spec.Ledger}
 	args := []string{strconv.Itoa(len(due))}
 	for _, d := range due {
@@ -256,7 +256,7 @@ func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, err
 }
 
 // sweepBatch sweeps a batch, in the cheap way if it is as it was believed to be.
-func (s *Store[I, T]) sweepBatch(ctx context.Context, b lot) (Swept, error) {
+func (s *core) sweepBatch(ctx context.Context, b lot) (Swept, error) {
 	if b.last == "" || len(s.spec.OnExpire) > 0 {
 		return s.sweep(ctx, b.items)
 	}
@@ -275,7 +275,7 @@ func (s *Store[I, T]) sweepBatch(ctx context.Context, b lot) (Swept, error) {
 	return Swept{Gone: int(n[0])}, nil
 }
 
-func (s *Store[I, T]) sweepCall(ctx context.Context, script *keywright.Script, keys, args []string) ([]int64, error) {
+func (s *core) sweepCall(ctx context.Context, script *keywright.Script, keys, args []string) ([]int64, error) {
 	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)
 	counts, err := kernel.NewOp(kernel.Spec[[]int64]{Action: a, Script: script, Keys: keys, Args: args,
 		Decode: func(r kernel.Reply) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
@@ -284,7 +284,7 @@ func (s *Store[I, T]) sweepCall(ctx context.Context, script *keywright.Script, k
 
 // dropAll groups the entries of many items by index key: one command takes all of
 // them out of it. name is how the script is told of one.
-func (s *Store[I, T]) dropAll(keys, args []string, due []registration, name func(i int) string) (_, _ []string) {
+func (s *core) dropAll(keys, args []string, due []registration, name func(i int) string) (_, _ []string) {
 	var order []entry
 	members := map[entry][]string{}
 	for i, d := range due {

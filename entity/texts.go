@@ -24,7 +24,7 @@ type Texts[I, T any] struct{ s *Store[I, T] }
 func (s *Store[I, T]) Texts() Texts[I, T] { return Texts[I, T]{s} }
 
 // Entry returns what is declared.
-func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.entry }
+func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.entry }
 
 // Client returns the store's.
 func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
@@ -37,7 +37,7 @@ func (x Texts[I, T]) Stamped() bool { return x.s.spec.Created != "" || x.s.spec.
 
 // Key returns the key of an item.
 func (x Texts[I, T]) Key(id I) (string, error) {
-	key, err := x.s.spec.Key(id)
+	key, err := x.s.typed.Key(id)
 	if err == nil {
 		err = x.s.err
 	}
@@ -78,7 +78,7 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 	if err != nil {
 		return item, 0, err
 	}
-	if x.s.spec.entry.TTL.Sliding {
+	if x.s.entry.TTL.Sliding {
 		if item, err = x.s.Get(ctx, id); err == nil {
 			left, err = x.left(key).Do(ctx)
 		}
@@ -228,7 +228,7 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 		if err != nil {
 			return 0, false, x.s.invalid("item as text", err)
 		}
-		if asked == 0 && x.s.spec.TTL != nil && !p.knows(x.s.spec.TTLFields) {
+		if asked == 0 && x.s.typed.TTL != nil && !p.knows(x.s.spec.TTLFields) {
 			return 0, true, nil // if its rule needs more, Write asks the server for it
 		}
 		if err = x.s.lifetime(context.Background(), x.s.action("update", keywright.Reads, key, nil), p,
@@ -257,10 +257,10 @@ func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 			return nil, fmt.Errorf("%q is no field that can be written", name)
 		}
 		p.touched[name] = true
-		col := &x.s.spec.Fields.Columns[i]
+		col := &x.s.typed.Fields.Columns[i]
 		if col.Sealed {
 			var err error
-			if t, err = x.s.client.Unseal(x.s.spec.entry, key, name, t); err != nil {
+			if t, err = x.s.client.Unseal(x.s.entry, key, name, t); err != nil {
 				return nil, err
 			}
 		}

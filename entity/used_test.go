@@ -39,7 +39,7 @@ func used(t *testing.T, notes *Store[string, note]) {
 		t.Errorf("by the last use: %v", got)
 	}
 	sound(t, notes)
-	spec := *notes.spec
+	spec := *notes.typed
 	spec.Updated = ""
 	plain := storeOf(notes.client, &spec)
 	if _, err := plain.Update(ctx, "1"); err == nil {

@@ -44,9 +44,9 @@ func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keyw
 	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.known(&item))
 }
 
-func (s *Store[I, T]) versioned() error {
+func (s *core) versioned() error {
 	if s.spec.Version == "" {
-		return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name,
+		return &keywright.Error{Class: keywright.Invalid, Entry: s.entry.Name,
 			Err: errors.New("the entity has no version"), Hint: "declare one: stamps: {version: version}"}
 	}
 	return nil
@@ -56,12 +56,12 @@ func (s *Store[I, T]) versioned() error {
 func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string,
 	options []keywright.WriteOption, known ...string) (Item[I, T], error) {
 	c := &call{condition: condition}
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	a := s.action(name, keywright.Writes, key, err)
 	var in map[string]string
 	if a.Err == nil {
-		if s.spec.Identify != nil {
-			s.spec.Identify(id, &v)
+		if s.typed.Identify != nil {
+			s.typed.Identify(id, &v)
 		}
 		c.id = s.id(key)
 		in, err = s.fill(key, &v, c, options)
@@ -124,7 +124,7 @@ func (s *Store[I, T]) stampedItem(id I, v T, out outcome) Item[I, T] {
 
 func (s *Store[I, T]) set(v *T, field, text string) {
 	if field != "" {
-		_ = s.spec.Fields.Columns[s.columns[field]].Parse(v, text) // a whole number by declaration
+		_ = s.typed.Fields.Columns[s.columns[field]].Parse(v, text) // a whole number by declaration
 	}
 }
 
@@ -240,7 +240,7 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 		}
 		needed = needed || byValue || byScore
 		if byValue {
-			if in[ix.Name], err = p.text(ix); err != nil {
+			if in[ix.Name], err = p.text(i); err != nil {
 				return needed, err
 			}
 		}
@@ -257,7 +257,7 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 }
 
 // live returns the score of an index as the item has it.
-func (ix *Index[T]) live() string {
+func (ix *index) live() string {
 	if ix.Score == "" {
 		return unscored
 	}
@@ -265,11 +265,12 @@ func (ix *Index[T]) live() string {
 }
 
 // text returns the new value of an index, "" for none.
-func (p *patch[I, T]) text(ix *Index[T]) (string, error) {
+func (p *patch[I, T]) text(i int) (string, error) {
+	ix := &p.store.spec.Indexes[i]
 	if p.unset[ix.Field] {
 		return "", nil
 	}
-	key, err := ix.Key(&p.v)
+	key, err := p.store.typed.Indexes[i].Key(&p.v)
 	if err != nil {
 		return "", err
 	}
@@ -279,7 +280,7 @@ func (p *patch[I, T]) text(ix *Index[T]) (string, error) {
 func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition string, changes []Change[T],
 	options []keywright.WriteOption) (int64, error) {
 	c := &call{condition: condition, expected: anyRecord}
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	p, bad := s.patch(changes)
 	if err == nil {
 		err = bad
@@ -304,7 +305,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
 	if err == nil && out.record != "" {
 		if err = s.outlive(ctx, out.record); err != nil {
-			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.entry.Name, Err: err,
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.entry.Name, Err: err,
 				Hint: "the item is changed, and its indexes may end before it: touch it"}
 		}
 	}
@@ -316,7 +317,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 // where less is left.
 func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I, T], c *call,
 	options []keywright.WriteOption) (err error) {
-	begins, known := len(options) > 0 || s.spec.entry.TTL.Sliding, 0
+	begins, known := len(options) > 0 || s.entry.TTL.Sliding, 0
 	for _, field := range s.spec.TTLFields {
 		if p.touched[field] {
 			begins, known = true, known+1
@@ -324,7 +325,7 @@ func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I,
 	}
 	switch {
 	case !begins:
-	case len(options) == 0 && s.spec.TTL != nil && known < len(s.spec.TTLFields):
+	case len(options) == 0 && s.typed.TTL != nil && known < len(s.spec.TTLFields):
 		c.ttl, err = s.ruled(ctx, &a)
 	default:
 		c.ttl, err = s.ttl(&p.v, options)
@@ -336,7 +337,7 @@ func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I,
 }
 
 // look reads the record of an item.
-func (s *Store[I, T]) look(ctx context.Context, a *kernel.Action, id string) (string, error) {
+func (s *core) look(ctx context.Context, a *kernel.Action, id string) (string, error) {
 	reading := *a
 	reading.Effect, reading.Key = keywright.Reads, s.spec.Ledger
 	raw := s.client.Raw()
@@ -363,7 +364,7 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 }
 
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
-	key, err := s.spec.Key(id)
+	key, err := s.typed.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
 	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}}
 	if a.Err == nil {
@@ -393,7 +394,7 @@ type outcome struct {
 
 // write sends a call, and again with the record that was found if another one was
 // expected. arrange fits the call to a record.
-func (s *Store[I, T]) write(ctx context.Context, a *kernel.Action, c *call, arrange func(expected string)) (outcome,
+func (s *core) write(ctx context.Context, a *kernel.Action, c *call, arrange func(expected string)) (outcome,
 	error) {
 	if s.apart {
 		return s.writeApart(ctx, a, c)
@@ -422,7 +423,7 @@ func (s *Store[I, T]) write(ctx context.Context, a *kernel.Action, c *call, arra
 }
 
 // transmit runs the script that does what a call asks for.
-func (s *Store[I, T]) transmit(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
+func (s *core) transmit(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
 	if a.Err != nil || !s.puts(c) {
 		keys, args := s.encode(c)
 		out, err := kernel.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
@@ -438,7 +439,7 @@ func (s *Store[I, T]) transmit(ctx context.Context, a *kernel.Action, c *call) (
 }
 
 // verdict returns what an outcome is to the caller.
-func (s *Store[I, T]) verdict(a *kernel.Action, out outcome) (outcome, error) {
+func (s *core) verdict(a *kernel.Action, out outcome) (outcome, error) {
 	switch out.code {
 	case "absent":
 		return out, keywright.ErrNotFound
@@ -450,8 +451,8 @@ func (s *Store[I, T]) verdict(a *kernel.Action, out outcome) (outcome, error) {
 	return out, nil
 }
 
-func (s *Store[I, T]) conflict(a *kernel.Action, out outcome, err error) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.spec.entry.Name,
+func (s *core) conflict(a *kernel.Action, out outcome, err error) error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.entry.Name,
 		Err: &Conflict{Version: out.version, Err: err}}
 }
 
