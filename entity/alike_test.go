@@ -34,7 +34,7 @@ func newAlike(t *testing.T, s *keywrighttest.Server) alike {
 				{Name: "due", Field: "due", Form: value.Bare}}}}
 		w.stores[prefix] = storeOf(c, spec)
 	}
-	w.stores["w"].putter = nil
+	w.stores["w"].writer.putter = nil
 	return w
 }
 
@@ -98,7 +98,7 @@ func (w alike) step() {
 			return err
 		})
 	case 7:
-		w.both(func(s *Store[string, note]) error { w.s.Do("DEL", s.key(id)); return nil }) // its end
+		w.both(func(s *Store[string, note]) error { w.s.Do("DEL", s.core.key(id)); return nil }) // its end
 	}
 }
 

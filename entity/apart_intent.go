@@ -1,9 +1,9 @@
 package entity
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,11 +57,6 @@ type state struct {
 }
 
 func newIntent(id, kind string) *intent { return &intent{id: id, kind: kind, token: rand.Text()} }
-
-// bookKeys returns the keys that are in the slot of the ledger.
-func (s *core) bookKeys() []string {
-	return []string{cmp.Or(s.spec.Expires, s.spec.Pending), s.spec.Ledger}
-}
 
 // graceMS returns when an intent may be taken over, as scripts have it.
 func (s *core) graceMS() string { return strconv.FormatInt(s.windows.due.Milliseconds(), 10) }
@@ -280,18 +275,39 @@ func (s *core) keysNamed(it *intent) (keys []entry) {
 	return keys
 }
 
-// pairs reads segments: names of indexes, each with a value, a name perhaps several
-// times.
-func pairs(segments string) func(func(name, text string) bool) {
-	return func(yield func(name, text string) bool) {
-		for segments != "" {
-			name, after, _ := strings.Cut(segments, "=")
-			size, after, _ := strings.Cut(after, ":")
-			n, err := strconv.Atoi(size)
-			if err != nil || n < 0 || n > len(after) || !yield(name, after[:n]) {
-				return
-			}
-			segments = after[n:]
+// intents describes what an entry of the ledger says of those that are open.
+type intents struct {
+	open  bool
+	first int64 // ms when the first of them was opened
+	taken bool  // a sweep has one of a process that died
+
+	builders []string // of each, those that were at work when it was opened
+}
+
+// since reports whether all of them were opened after a builder began.
+func (all intents) since(builder string) bool {
+	return !slices.ContainsFunc(all.builders, func(of string) bool { return !strings.Contains(of, builder) })
+}
+
+func intentsOf(record string) (all intents) {
+	for name, text := range pairs(strings.TrimPrefix(record, "=")) {
+		if name != "!" {
+			continue
 		}
+		builders := ""
+		for name, text := range pairs(text) {
+			switch name {
+			case "b":
+				builders = text
+			case "o":
+				if ms, err := strconv.ParseInt(text, 10, 64); err != nil || !all.open || ms < all.first {
+					all.open, all.first = true, ms
+				}
+			case "k":
+				all.taken = all.taken || text == taken || text == takenDeleting
+			}
+		}
+		all.builders = append(all.builders, builders)
 	}
+	return all
 }

@@ -20,7 +20,7 @@ type candidate struct {
 
 // listing represents a page in the making.
 type listing struct {
-	store  *core
+	store  *lister
 	q      *query
 	fields []string // that the caller wants
 	reads  []string // and those that decide where an item is
@@ -33,7 +33,7 @@ type listing struct {
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
 // over.
-func (s *core) listApart(ctx context.Context, q *query, fields []string) (out listed, err error) {
+func (s *lister) listApart(ctx context.Context, q *query, fields []string) (out listed, err error) {
 	for range mostMarked {
 		before, _ := s.marked.Load().(string)
 		if out, err = s.listBetween(ctx, q, fields); err != nil || out.said == before {
@@ -52,10 +52,10 @@ func (s *core) listApart(ctx context.Context, q *query, fields []string) (out li
 // when the page was read.
 const mostMarked = 4
 
-func (s *core) listBetween(ctx context.Context, q *query, fields []string) (out listed, err error) {
+func (s *lister) listBetween(ctx context.Context, q *query, fields []string) (out listed, err error) {
 	l := &listing{store: s, q: q, fields: fields, reads: fields}
 	if fields == nil {
-		l.reads = s.indexColumns()
+		l.reads = s.core.indexColumns()
 	}
 	limit, next := orInt(q.Limit, defaultLimit), q.After
 	for looked := 0; len(l.rows) < limit && looked < mostLooked; {
@@ -85,9 +85,9 @@ func (l *listing) ids(ctx context.Context, after string, wanted int, out *listed
 	score, last, _ := strings.Cut(after, "\x00")
 	s, q := l.store, l.q
 	var b keywright.Batch
-	said := keywright.Queue(&b, s.saidOfIndexes())
+	said := keywright.Queue(&b, s.core.saidOfIndexes())
 	ids := keywright.Queue(&b, kernel.NewOp(kernel.Spec[[]kernel.Value]{
-		Action: s.action("list", keywright.Reads, q.Of.key, nil), Script: s.scripts.list, Keys: []string{q.Of.key},
+		Action: s.core.action("list", keywright.Reads, q.Of.key, nil), Script: s.core.scripts.list, Keys: []string{q.Of.key},
 		Args: []string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(wanted),
 			strconv.Itoa(mostLooked), "2", "", ""},
 		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
@@ -135,9 +135,9 @@ func (l *listing) check(ctx context.Context, page []*candidate) error {
 
 // fetch reads the item of a candidate.
 func (l *listing) fetch(c *candidate) keywright.Op[bool] {
-	key := l.store.key(c.id)
+	key := l.store.core.key(c.id)
 	return kernel.NewOp(kernel.Spec[bool]{
-		Action: l.store.action("list", keywright.Reads, key, nil),
+		Action: l.store.core.action("list", keywright.Reads, key, nil),
 		Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(l.reads...).Build() },
 		Decode: func(r kernel.Reply) (bool, error) {
 			all, err := r.ToArray()
@@ -159,7 +159,7 @@ func (l *listing) elsewhere(ctx context.Context, page []*candidate) error {
 	}
 	for i, and := range l.q.And {
 		ops[i] = kernel.NewOp(kernel.Spec[bool]{
-			Action: l.store.action("list", keywright.Reads, and.key, nil),
+			Action: l.store.core.action("list", keywright.Reads, and.key, nil),
 			Build: func(b kernel.Builder) kernel.Command {
 				return b.Zmscore().Key(and.key).Member(ids...).Build()
 			},
@@ -206,7 +206,7 @@ func (l *listing) belongs(c *candidate) bool {
 		l.gone++
 		return false
 	}
-	in := l.store.stateOf(time.Time{}, 0, l.reads, all).in
+	in := l.store.core.stateOf(time.Time{}, 0, l.reads, all).in
 	for _, of := range append([]indexKey{l.q.Of}, l.q.And...) {
 		if _, is := in[of.key]; !is {
 			return false

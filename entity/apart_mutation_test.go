@@ -31,26 +31,26 @@ func (s *scene) process() *Store[string, note] {
 		spec.OnExpire = []Event{{Mode: Append, Channel: "{" + s.prefix + "}:gone", MaxLen: 100, Data: []Part{{Name: "id"}}}}
 	})
 	if s.real {
-		p.windows = windows{act: usual.act, due: quick.due}
+		p.core.windows = windows{act: usual.act, due: quick.due}
 	} else {
-		p.hook = func(step, _ string) error {
-			if step == "opened" && p.windows != usual { // the first step is alone
-				p.windows = usual
+		p.core.hook = func(step, _ string) error {
+			if step == "opened" && p.core.windows != usual { // the first step is alone
+				p.core.windows = usual
 			}
 			return nil
 		}
 	}
-	own := *p.scripts
+	own := *p.core.scripts
 	own.apart = newApartScripts(parts.Edit(func(_, text string) string { return s.edit(text) }))
-	p.scripts = &own
+	p.core.scripts = &own
 	return p
 }
 
 // at calls f when the process is at a step for the first time.
 func at(p *Store[string, note], step string, f func() error) {
 	var once sync.Once
-	old := p.hook
-	p.hook = func(at, id string) (err error) {
+	old := p.core.hook
+	p.core.hook = func(at, id string) (err error) {
 		if old != nil {
 			err = old(at, id)
 		}
@@ -67,24 +67,24 @@ func dies() error { return errDied }
 // the middle may not act any more; then p sweeps once. The time is not waited for: for
 // a sweep everything is due, for those who are stopped it is too late.
 func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) error {
-	own := p.windows
+	own := p.core.windows
 	if s.real {
 		later(s.t, p, quick.due)
 	} else {
-		raw := p.client.Raw()
-		ids, err := raw.Do(s.t.Context(), raw.B().Zrange().Key(p.spec.Expires).Min("0").Max("-1").Build()).AsStrSlice()
+		raw := p.core.client.Raw()
+		ids, err := raw.Do(s.t.Context(), raw.B().Zrange().Key(p.core.spec.Expires).Min("0").Max("-1").Build()).AsStrSlice()
 		_ = s.try("look", err)
 		for _, id := range ids {
-			if entry, err := p.bookOf(s.t.Context(), id); err == nil && !strings.Contains(entry.text, "!=") {
+			if entry, err := p.core.bookOf(s.t.Context(), id); err == nil && !strings.Contains(entry.text, "!=") {
 				continue // nobody has an intent
 			}
 			_ = s.try("make due",
-				raw.Do(s.t.Context(), raw.B().Zadd().Key(p.spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
+				raw.Do(s.t.Context(), raw.B().Zadd().Key(p.core.spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
 		}
 		for _, who := range stopped {
-			who.windows.act = -time.Hour
+			who.core.windows.act = -time.Hour
 		}
-		p.windows = windows{act: usual.act}
+		p.core.windows = windows{act: usual.act}
 	}
 	eventually(s.t, "nobody else sweeps", func() bool {
 		done, err := p.Sweep(s.t.Context(), SweepOptions{})
@@ -93,7 +93,7 @@ func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) er
 		}
 		return done.Busy == 0
 	})
-	p.windows = own
+	p.core.windows = own
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (s *scene) try(what string, err error) error {
 // wrong returns what a check finds at the end, and how often an expiry was announced.
 func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	_ = s.rest(p)
-	p.hook = nil
+	p.core.hook = nil
 	checked, err := p.Check(s.t.Context(), CheckOptions{Found: func(p Problem) { out = append(out, fmt.Sprint(p)) }})
 	if err != nil {
 		s.t.Error(err)
@@ -115,7 +115,7 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	if checked.Expired > 0 {
 		out = append(out, "something waits behind a sweep")
 	}
-	n, err := p.client.Raw().Do(s.t.Context(), p.client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
+	n, err := p.core.client.Raw().Do(s.t.Context(), p.core.client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
 	if err != nil || int(n) != events {
 		out = append(out, fmt.Sprintf("%d events of expiry, not %d (%v)", n, events, err))
 	}
@@ -157,8 +157,8 @@ var scenes = map[string]func(s *scene) []string{
 		at(a_, "indexed", dies)
 		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
 		_ = s.try("create", err)
-		raw := b.client.Raw()
-		_ = s.try("unlink", raw.Do(s.t.Context(), raw.B().Unlink().Key(b.key("1")).Build()).Error())
+		raw := b.core.client.Raw()
+		_ = s.try("unlink", raw.Do(s.t.Context(), raw.B().Unlink().Key(b.core.key("1")).Build()).Error())
 		return s.wrong(b, 0)
 	},
 	"another moves the item before the indexes": func(s *scene) []string {

@@ -3,7 +3,6 @@ package entity
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strconv"
 	"time"
 
@@ -11,31 +10,6 @@ import (
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/kernel"
 )
-
-// sweepApart returns sweepAll where the keys are in several slots: it looks at what is
-// due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
-// 4 round trips per batch.
-func (s *core) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
-	var over passed
-	for ctx.Err() == nil {
-		began, before := time.Now(), over.items
-		its, wait, busy, err := s.takeOver(ctx, turn, o.batch(), &over)
-		if err != nil || busy > 0 || over.items >= mostPassed || len(its) == 0 && over.items == before {
-			all.Busy, all.next = busy, wait
-			return all, errors.Join(err, s.passedOver(&over))
-		}
-		done, err := s.sweepThese(ctx, its)
-		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
-		if o.Swept != nil && err == nil {
-			o.Swept(done)
-		}
-		if err != nil {
-			return all, errors.Join(err, s.passedOver(&over))
-		}
-		pause(ctx, time.Duration(len(its))*time.Second/time.Duration(o.rate())-time.Since(began))
-	}
-	return all, ctx.Err()
-}
 
 // takeOver takes the lease, and opens intents for what is due, past what was passed over. They have the token of
 // the sweeper, which acts under each only once: a batch that failed is due again later.
@@ -159,4 +133,11 @@ func (s *core) concede(ctx context.Context, its []*intent) error {
 		}
 	}
 	return nil
+}
+
+// Swept describes what a sweep has done.
+type Swept struct {
+	Gone  int // items taken out of their indexes, and announced
+	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
+	Busy  time.Duration
 }

@@ -36,10 +36,10 @@ func spreadOn(t *testing.T, c *keywright.Client, prefix string,
 		edit(spec)
 	}
 	s := storeOf(c, spec)
-	if !s.apart {
+	if !s.core.apart {
 		t.Fatal("the entity is not apart")
 	}
-	must(t, s.err)
+	must(t, s.core.err)
 	return s
 }
 
@@ -170,10 +170,10 @@ func apartExpiry(t *testing.T, c *keywrighttest.Cluster) {
 // apartNever: items that never expire have a zset of open intents alone.
 func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 	a_, b := spread(t, c.URL(), "never", forever), spread(t, c.URL(), "never", forever)
-	b.windows = windows{act: usual.act, due: quick.due}
-	a_.windows = b.windows // what it does is not late on a busy machine
+	b.core.windows = windows{act: usual.act, due: quick.due}
+	a_.core.windows = b.core.windows // what it does is not late on a busy machine
 	for i, step := range []string{"written", "indexed", "opened"} {
-		a_.hook = nil
+		a_.core.hook = nil
 		at(a_, step, dies)
 		if _, err := a_.Create(t.Context(), fmt.Sprint(i), a("x", 1)); !errors.Is(err, errDied) {
 			t.Error(err)
@@ -202,7 +202,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 // apartDamage: a check finds what somebody has done by hand, and puts it right.
 func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "damage")
-	ctx, raw := t.Context(), notes.client.Raw()
+	ctx, raw := t.Context(), notes.core.client.Raw()
 	due := time.UnixMilli(5).UTC()
 	for i := range 6 {
 		n := a("x", 1)
@@ -299,7 +299,7 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 // gone between.
 func apartPages(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "pages")
-	ctx, raw := t.Context(), notes.client.Raw()
+	ctx, raw := t.Context(), notes.core.client.Raw()
 	var want []string
 	for i := range 30 {
 		n := a("x", int64(1+i%2))
@@ -375,8 +375,8 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 			test.edit(spec)
 		}
 		s := storeOf(client, spec)
-		if s.apart != test.apart || (s.err != nil) != test.fails {
-			t.Errorf("%s: apart %v, error %v", name, s.apart, s.err)
+		if s.core.apart != test.apart || (s.core.err != nil) != test.fails {
+			t.Errorf("%s: apart %v, error %v", name, s.core.apart, s.core.err)
 		}
 		if _, err := s.Create(t.Context(), "1", a("x", 1)); (err != nil) != test.fails {
 			t.Errorf("%s: %v", name, err)

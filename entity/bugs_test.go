@@ -20,10 +20,10 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 	var keys []string
 	args := []string{strconv.Itoa(len(calls))}
 	for _, c := range calls {
-		k, a := s.encode(c)
+		k, a := s.writer.encode(c)
 		keys, args = append(keys, k...), append(args, a...)
 	}
-	raw := s.client.Raw()
+	raw := s.core.client.Raw()
 	replies, err := raw.Do(t.Context(),
 		raw.B().Eval().Script(parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
 	must(t, err)
@@ -42,18 +42,18 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
 	t.Helper()
 	c := &call{id: id, condition: absent}
-	in, err := s.fill(s.key(id), &v, c, nil)
+	in, err := s.fill(s.core.key(id), &v, c, nil)
 	must(t, err)
-	c.record = s.record(in, "", true)
+	c.record = s.core.record(in, "", true)
 	c.expected = c.record
 	return c
 }
 
 func removing(s *Store[string, note], id string, v note) *call {
-	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
+	record := s.core.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
 		"due": "", "updated": ""}, "", true)
-	return &call{id: id, condition: present, stamps: stamps{version: s.spec.Version}, expected: record,
-		drops: s.all(record)}
+	return &call{id: id, condition: present, stamps: stamps{version: s.core.spec.Version}, expected: record,
+		drops: s.core.all(record)}
 }
 
 // TestVersionsInOneScript: the server's time stands still in a script, and many
@@ -268,7 +268,7 @@ func expire(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], i
 	t.Helper()
 	s.Do("EVAL",
 		"redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', "+
-			"1, ARGV[1]) return 1", "2", notes.key(id), notes.spec.Expires, id)
+			"1, ARGV[1]) return 1", "2", notes.core.key(id), notes.core.spec.Expires, id)
 }
 
 // full fills a server up to its maxmemory.
@@ -287,9 +287,9 @@ func TestFullServer(t *testing.T) {
 			must(t, err)
 		}
 		expire(t, s, notes, "0")
-		s.Do("PEXPIREAT", notes.key("1"), "99999999999999")
-		s.Do("ZADD", notes.spec.Expires, "1", "1") // prolonged by hand
-		s.Do("PERSIST", notes.key("2"))
+		s.Do("PEXPIREAT", notes.core.key("1"), "99999999999999")
+		s.Do("ZADD", notes.core.spec.Expires, "1", "1") // prolonged by hand
+		s.Do("PERSIST", notes.core.key("2"))
 		full(s)
 		_, err := notes.Create(t.Context(), "5", a("fact", 5))
 		if class, _ := keywright.ClassOf(err); class != keywright.NotApplied {
@@ -469,7 +469,7 @@ func TestImmortal(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("fact", 5))
 		must(t, err)
-		s.Do("PERSIST", notes.key("1"))
+		s.Do("PERSIST", notes.core.key("1"))
 		var found []string
 		c, err := notes.Check(t.Context(),
 			CheckOptions{Apply: true, Found: func(p Problem) { found = append(found, p.What) }})

@@ -43,11 +43,7 @@ type Checked struct {
 	Problems int // that Found was told of
 }
 
-// Check compares all items with all entries of all indexes, each item in one
-// step, so that writers at work cause no false alarm. It goes through the
-// keyspace by SCAN, throttled; in a cluster through that of every primary. With
-// Apply it puts right what is wrong, and gives an item that never expires and should
-// the declared default TTL. It changes nothing else, and sweeps nothing.
+// Check compares all items with all entries: see entity.Store.Check.
 func (s *core) Check(ctx context.Context, o CheckOptions) (Checked, error) {
 	if s.err != nil {
 		return Checked{}, s.err
@@ -70,9 +66,7 @@ func (s *core) Check(ctx context.Context, o CheckOptions) (Checked, error) {
 	return c.checked, err
 }
 
-// Repair puts one item right, as Check with Apply does for each: keys are those of the
-// problems that Check found. It gives how many problems it put right; none if the item
-// is as it should be by now, or waits for a sweep.
+// Repair puts one item right: see entity.Store.Repair.
 func (s *core) Repair(ctx context.Context, id string, keys ...string) (problems int, err error) {
 	if s.err != nil {
 		return 0, s.err
@@ -169,15 +163,6 @@ func (c *check) page(ctx context.Context, keys []string) error {
 		}
 	}
 	return c.items(ctx, ids)
-}
-
-// has reports whether a key is one of an index.
-func (ix *index) has(key string) bool {
-	if ix.Field == "" {
-		return key == ix.Prefix
-	}
-	return len(key) > len(ix.Prefix)+len(ix.Suffix) && strings.HasPrefix(key, ix.Prefix) &&
-		strings.HasSuffix(key, ix.Suffix)
 }
 
 // items looks at the entries of items that are there.
@@ -299,25 +284,6 @@ func (c *check) problem(p Problem) {
 	}
 }
 
-// shouldBe represents an index key that an item should be in, or not.
-type shouldBe struct {
-	key   string
-	in    string // "in" or "out"
-	score string
-}
-
-// indexColumns returns the fields that decide where an item is.
-func (s *core) indexColumns() (names []string) {
-	for i := range s.spec.Indexes {
-		for _, name := range []string{s.spec.Indexes[i].Field, s.spec.Indexes[i].Score} {
-			if name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // indexedTexts reads these fields, and those that say how long it lives; there is whether the item is there at all.
 func (s *core) indexedTexts(ctx context.Context, id string) (texts map[string]text, there bool, err error) {
 	key := s.key(id)
@@ -347,37 +313,6 @@ func (s *core) indexedTexts(ctx context.Context, id string) (texts map[string]te
 	}
 	return texts, there, nil
 }
-
-// should says where an item with these fields belongs.
-func (s *core) should(texts map[string]text, there bool) (entries []shouldBe, record string) {
-	in := map[string]string{}
-	for i := range s.spec.Indexes {
-		ix := &s.spec.Indexes[i]
-		value, score := texts[ix.Field], texts[ix.Score]
-		member := there && (ix.Score == "" || score.there)
-		e := shouldBe{key: ix.Prefix, in: "out"}
-		if ix.Field != "" {
-			if in[ix.Name] = ""; !there || !value.there || value.text == "" || !ix.legal(ix.keyOf(value.text)) {
-				continue
-			}
-			e.key = ix.keyOf(value.text)
-			in[ix.Name] = value.text
-		} else {
-			in[ix.Name] = ""
-		}
-		if member {
-			if e.in, e.score = "in", score.text; ix.Score == "" {
-				e.score = unscored
-			}
-		}
-		entries = append(entries, e)
-	}
-	return entries, s.record(in, "", false)
-}
-
-// legal reports whether a key is one of the index as it is declared: a value that
-// was written by hand may be no part of one.
-func (ix *index) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
 
 // missingTTL returns the TTL in ms of an item that has none, "" where it may live for
 // ever: by the rule if that can be told from its fields, else the declared default.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -58,7 +59,6 @@ type core struct {
 	err    error
 
 	scripts  *scripts
-	putter   *putter        // nil where `write` does all
 	columns  map[string]int // field → column
 	names    []string       // of all columns
 	stamped  map[string]bool
@@ -66,11 +66,9 @@ type core struct {
 	database string // a member of envelopes
 	apart    bool   // its keys are in several slots of a cluster
 	renewed  *memo
-	seen     foresight
 	tags     []string     // of the indexes, as records have them
 	lines    string       // what the ledger says of them if all are complete
 	token    atomic.Value // of what this process has agreed to
-	marked   atomic.Value // what the ledger said of them last, to a list
 
 	windows windows                     // of intents, if it is apart
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
@@ -91,7 +89,6 @@ func newCore(b keywright.Binding, d *description) *core {
 	s.tag()
 	s.keeps = fmt.Sprint(d.IndexTTL.Milliseconds())
 	s.scripts = kernel.Part(b.Client, newScripts)
-	s.putter = newPutter(b.Client, s)
 	if err := s.streams(); err != nil && s.err == nil {
 		s.err = err
 	}
@@ -147,3 +144,16 @@ func (s *core) index(name string) (*index, error) {
 	}
 	return &s.spec.Indexes[i], nil
 }
+
+// has reports whether a key is one of an index.
+func (ix *index) has(key string) bool {
+	if ix.Field == "" {
+		return key == ix.Prefix
+	}
+	return len(key) > len(ix.Prefix)+len(ix.Suffix) && strings.HasPrefix(key, ix.Prefix) &&
+		strings.HasSuffix(key, ix.Suffix)
+}
+
+// legal reports whether a key is one of the index as it is declared: a value that
+// was written by hand may be no part of one.
+func (ix *index) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }

@@ -172,10 +172,10 @@ var operations = []costed{
 	}},
 	{"`Sweep` of 10 that have expired", func(n *Store[string, note], id string) error {
 		err := tenOf(n, id)
-		raw := n.client.Raw()
+		raw := n.core.client.Raw()
 		for _, one := range idsFrom(id, 10) {
-			err = errors.Join(err, raw.Do(context.Background(), raw.B().Unlink().Key(n.key(one)).Build()).Error(),
-				raw.Do(context.Background(), raw.B().Zadd().Key(n.spec.Expires).ScoreMember().ScoreMember(1, one).Build()).Error())
+			err = errors.Join(err, raw.Do(context.Background(), raw.B().Unlink().Key(n.core.key(one)).Build()).Error(),
+				raw.Do(context.Background(), raw.B().Zadd().Key(n.core.spec.Expires).ScoreMember().ScoreMember(1, one).Build()).Error())
 		}
 		return err
 	}, func(n *Store[string, note], _ string) error {

@@ -108,8 +108,8 @@ func TestNewIndexBesideAnOldProgramApart(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
-		new.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
-		old.windows = new.windows
+		new.core.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
+		old.core.windows = new.core.windows
 		deploy(t, old, new, func() int { return keysLeft(c, "n") })
 	})
 }

@@ -17,7 +17,6 @@
 package entity
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -70,41 +69,12 @@ type Index[T any] struct {
 	Legal func(key string) bool
 }
 
-// Mode describes how an event is sent.
-type Mode string
-
-// The modes.
-const (
-	Publish        Mode = "p" // PUBLISH
-	PublishSharded Mode = "s" // SPUBLISH
-	Append         Mode = "x" // XADD to a stream
-)
-
-// Event represents a message that goes out in the same step as a change.
-type Event struct {
-	Mode    Mode
-	Channel string        // or the key of the stream
-	Name    []Part        // of a channel that depends on the item, instead of Channel
-	MaxLen  int64         // of the stream, about; 0: any
-	Age     time.Duration // of its oldest entry, about; 0: any
-	Plain   bool          // the data alone, without an envelope
-	Data    []Part
-}
-
-// Part represents one field of a message, or a piece of a channel's name.
-type Part struct {
-	Name    string     // in the message
-	Field   string     // of the item; "" for its id
-	Key     int        // n for the nth of Spec.Pieces, instead of a field; 0: none of them
-	Form    value.Form // how it is written in JSON
-	Base64  bool       // bytes, which a message has so; not of a field
-	Literal bool       // Name is text as it is
-}
-
 // Store represents the items of an entity. It is safe for concurrent use; make one per
 // client.
 type Store[I, T any] struct {
-	*core
+	core     *core
+	writer   *writer
+	lister   *lister
 	typed    *Spec[I, T]
 	stampers sync.Map // field → the store that stamps it
 }
@@ -115,6 +85,7 @@ func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
 	own.entry = b.Entry
 	s := &Store[I, T]{typed: &own}
 	s.core = newCore(b, s.description())
+	s.writer, s.lister = newWriter(s.core), &lister{core: s.core}
 	return s
 }
 
@@ -158,7 +129,7 @@ func (s *Store[I, T]) keyPieces(key string) []string {
 func (s *Store[I, T]) rule(texts map[string]text) (ttl time.Duration, known bool) {
 	var v T
 	for _, name := range s.typed.TTLFields {
-		t, col := texts[name], &s.typed.Fields.Columns[s.columns[name]]
+		t, col := texts[name], &s.typed.Fields.Columns[s.core.columns[name]]
 		if !(t.there && col.Parse(&v, t.text) == nil || !t.there && col.Optional) {
 			return 0, false
 		}
@@ -208,35 +179,12 @@ func (f OptionalField[T, F]) Set(v F) Change[T] {
 // Unset takes the field away.
 func (f OptionalField[T, F]) Unset() Change[T] { return Change[T]{field: f.Name, unset: true} }
 
-// ErrExists reports an item that is there already.
-var ErrExists = fmt.Errorf("the item is there already")
-
-// ErrVersion reports an item that was changed since it was read.
-var ErrVersion = fmt.Errorf("the item has another version")
-
-// Conflict represents a condition that does not hold; nothing was changed. It is
-// ErrExists or ErrVersion to errors.Is.
-type Conflict struct {
-	Version int64 // that the item has, 0 without versions
-	Err     error
-}
-
-func (c *Conflict) Error() string {
-	if c.Version != 0 && c.Err == ErrVersion {
-		return fmt.Sprintf("%v: %d", c.Err, c.Version)
-	}
-	return c.Err.Error()
-}
-
-// Unwrap gives ErrExists or ErrVersion.
-func (c *Conflict) Unwrap() error { return c.Err }
-
 // parsed reads the id of a key. One that does not begin and end as the items of
 // this store is none, and none of which the id has another key: Parse may look at the
 // shape of a key alone, and not at what all keys of a store share.
 func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
-	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) ||
-		!strings.HasSuffix(key, s.spec.Suffix) {
+	if len(key) < len(s.core.spec.Prefix)+len(s.core.spec.Suffix) || !strings.HasPrefix(key, s.core.spec.Prefix) ||
+		!strings.HasSuffix(key, s.core.spec.Suffix) {
 		return id, false
 	}
 	if id, ok = s.typed.Parse(key); ok {
@@ -247,4 +195,4 @@ func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
 }
 
 // KeyOf returns the key of an item by the text of its id, as Problem has it.
-func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
+func (s *Store[I, T]) KeyOf(id string) string { return s.core.key(id) }

@@ -262,6 +262,6 @@ func storeOf[I, T any](c *keywright.Client, spec *Spec[I, T]) *Store[I, T] {
 func offline(spec *Spec[string, note]) *Store[string, note] {
 	s := &Store[string, note]{typed: spec}
 	s.core = &core{spec: s.description()}
-	s.tag()
+	s.core.tag()
 	return s
 }

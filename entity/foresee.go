@@ -68,7 +68,7 @@ func (q *query) page() page {
 }
 
 // learn remembers a page that was listed by the script.
-func (s *core) learn(q *query, rows []row) {
+func (s *lister) learn(q *query, rows []row) {
 	if q.After != "" || len(q.And) > 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (s *core) learn(q *query, rows []row) {
 }
 
 // foresee lists a page that is known from before; ok is whether it is.
-func (s *core) foresee(ctx context.Context, a *kernel.Action, q *query) (l listed, ok bool, err error) {
+func (s *lister) foresee(ctx context.Context, a *kernel.Action, q *query) (l listed, ok bool, err error) {
 	if q.After != "" || len(q.And) > 0 {
 		return l, false, nil
 	}
@@ -121,8 +121,8 @@ func (s *core) foresee(ctx context.Context, a *kernel.Action, q *query) (l liste
 
 // moving reports whether an item is another one by now than its index said: it was
 // changed between the reading of the two.
-func (s *core) moving(of indexKey, members []kernel.ZScore, rows []row) bool {
-	value, score := s.columns[of.index.Field], s.columns[of.index.Score]
+func (s *lister) moving(of indexKey, members []kernel.ZScore, rows []row) bool {
+	value, score := s.core.columns[of.index.Field], s.core.columns[of.index.Score]
 	i := 0
 	for _, r := range rows {
 		if of.index.Field != "" {
@@ -153,11 +153,11 @@ func number(text string, n float64) bool {
 // The scores come with the ids: one that is asked for after them may be another. What
 // the ledger says of the index is asked for first: what is missed by the page was
 // missed before.
-func (s *core) ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
+func (s *lister) ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
 	texts []kernel.Reply, said string, err error) {
-	raw := s.client.Raw()
+	raw := s.core.client.Raw()
 	members, err = kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
-		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.spec.Ledger).Field("").Build(),
+		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.core.spec.Ledger).Field("").Build(),
 			p.index(raw.B()))
 		results := raw.DoMulti(ctx, s.items(all, had)...)
 		texts = results[2:]
@@ -168,9 +168,9 @@ func (s *core) ahead(ctx context.Context, a *kernel.Action, p page, had []string
 }
 
 // items adds the commands that read items.
-func (s *core) items(all []kernel.Command, ids []string) []kernel.Command {
+func (s *lister) items(all []kernel.Command, ids []string) []kernel.Command {
 	for _, id := range ids {
-		all = append(all, s.client.Raw().B().Hmget().Key(s.key(id)).Field(s.names...).Build())
+		all = append(all, s.core.client.Raw().B().Hmget().Key(s.core.key(id)).Field(s.core.names...).Build())
 	}
 	return all
 }
@@ -202,7 +202,7 @@ func cut(results []kernel.Reply) kernel.Reply {
 
 // missing puts the items of a page in its order, and reads those that it had not
 // before.
-func (s *core) missing(ctx context.Context, a *kernel.Action, ids, had []string,
+func (s *lister) missing(ctx context.Context, a *kernel.Action, ids, had []string,
 	texts []kernel.Reply) ([]kernel.Reply, error) {
 	if slices.Equal(ids, had) {
 		return texts, nil
@@ -222,7 +222,7 @@ func (s *core) missing(ctx context.Context, a *kernel.Action, ids, had []string,
 	if len(lack) == 0 {
 		return out, nil
 	}
-	raw := s.client.Raw()
+	raw := s.core.client.Raw()
 	_, err := kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
 		results := raw.DoMulti(ctx, s.items(nil, lack)...)
 		for i, place := range places {

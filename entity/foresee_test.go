@@ -65,7 +65,7 @@ func TestForesight(t *testing.T) {
 					must(t, err)
 				}
 			}
-			fresh := storeOf(notes.client, notes.typed)
+			fresh := storeOf(notes.core.client, notes.typed)
 			for i, q := range queries {
 				got, want := walk(t, notes, q), walk(t, fresh, q)
 				if q.Of.index.Score == "" {
@@ -126,17 +126,17 @@ func TestForeseenWhileItMoves(t *testing.T) {
 		for i, q := range []Query[note]{{Of: notes.By("kind", "fact")}, {Of: notes.By("due", "")}} {
 			same(t, "at first", notes.listed(t, q), []string{"1", "2"})
 			asked := q.plain()
-			had := notes.seen.get(asked.page())
-			act := notes.action("list", keywright.Reads, q.Of.key, nil)
-			members, _, _, err := notes.ahead(ctx, &act, asked.page(), had)
+			had := notes.lister.seen.get(asked.page())
+			act := notes.core.action("list", keywright.Reads, q.Of.key, nil)
+			members, _, _, err := notes.lister.ahead(ctx, &act, asked.page(), had)
 			must(t, err)
 			change := []Change[note]{setKind.Set("else"), setDue.Set(time.UnixMilli(60))}[i]
 			_, err = other.Update(ctx, "1", change)
 			must(t, err)
-			_, texts, _, err := notes.ahead(ctx, &act, asked.page(), had)
+			_, texts, _, err := notes.lister.ahead(ctx, &act, asked.page(), had)
 			must(t, err)
 			rows, _ := living(had, texts)
-			if !notes.moving(q.Of.indexKey, members, rows) {
+			if !notes.lister.moving(q.Of.indexKey, members, rows) {
 				t.Errorf("query %d lists an item where it is no longer", i)
 			}
 		}

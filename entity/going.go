@@ -21,12 +21,12 @@ type Going[I, T any] struct {
 func (s *Store[I, T]) Going(index string) *Going[I, T] { return &Going[I, T]{s, index} }
 
 // Key returns the key of an item.
-func (g *Going[I, T]) Key(id string) string { return g.store.key(id) }
+func (g *Going[I, T]) Key(id string) string { return g.store.core.key(id) }
 
 // Page gives a page of ids, the lowest score first. 1 round trip; O(log n + page).
 func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
 	q := query{Of: g.store.By(g.index, value).indexKey, Limit: min(n, largestLimit), After: after}
-	l, err := g.store.list(ctx, q, nil)
+	l, err := g.store.lister.list(ctx, q, nil)
 	for _, row := range l.rows {
 		ids = append(ids, row.id)
 	}
@@ -36,7 +36,7 @@ func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids
 // while returns the condition that an item has a value still: the step that changes it
 // looks at that.
 func (g *Going[I, T]) while(value, otherwise string) string {
-	if ix, err := g.store.index(g.index); err == nil && ix.Field != "" {
+	if ix, err := g.store.core.index(g.index); err == nil && ix.Field != "" {
 		return "@" + ix.Field + "=" + value
 	}
 	return otherwise
@@ -97,9 +97,9 @@ func (g *Going[I, T]) each(ids []string, do func(I) (bool, error)) (n int, faile
 }
 
 func (g *Going[I, T]) one(text string, do func(I) (bool, error)) (bool, error) {
-	id, ok := g.store.parsed(g.store.key(text))
+	id, ok := g.store.parsed(g.store.core.key(text))
 	if !ok {
-		return false, g.store.broken(g.store.key(text), "", fmt.Errorf("a member of the index %s is no id of an item", g.index))
+		return false, g.store.broken(g.store.core.key(text), "", fmt.Errorf("a member of the index %s is no id of an item", g.index))
 	}
 	return do(id)
 }

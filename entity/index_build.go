@@ -3,12 +3,8 @@ package entity
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/keywright/keywright/kernel"
 )
 
 // Where an entity is in several slots, an item is known to be in an index only when the
@@ -49,7 +45,7 @@ func (b *indexing) wait(ctx context.Context) error {
 func (b *indexing) lookAgain(ctx context.Context) error {
 	ids := b.waiting
 	b.waiting = nil
-	for some := range slices.Chunk(ids, defaultLimit) {
+	for some := range slices.Chunk(ids, ledgerPage) {
 		page, err := b.store.entries(ctx, some)
 		if err == nil {
 			b.report.Items -= len(some) // they were counted
@@ -118,22 +114,6 @@ func (b *indexing) sweep(ctx context.Context) error {
 	return err
 }
 
-// entries reads what the ledger says of items. One that is gone is passed over.
-func (s *core) entries(ctx context.Context, ids []string) (page []registration, err error) {
-	for some := range slices.Chunk(ids, defaultLimit) {
-		all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, some...), kernel.Reply.ToArray)
-		if err != nil {
-			return nil, err
-		}
-		for i := range all {
-			if record, missing := all[i].ToString(); missing == nil {
-				page = append(page, registration{some[i], record})
-			}
-		}
-	}
-	return page, nil
-}
-
 // isWritten reports whether an item is being written by a program that may not know an index,
 // or is not yet where it belongs.
 func (b *indexing) isWritten(record string) bool {
@@ -182,43 +162,6 @@ func (b *indexing) count(r registration, lacking []int) {
 	for _, i := range lacking {
 		b.row(b.store.tags[i]).Missing++
 	}
-}
-
-// intents describes what an entry of the ledger says of those that are open.
-type intents struct {
-	open  bool
-	first int64 // ms when the first of them was opened
-	taken bool  // a sweep has one of a process that died
-
-	builders []string // of each, those that were at work when it was opened
-}
-
-// since reports whether all of them were opened after a builder began.
-func (all intents) since(builder string) bool {
-	return !slices.ContainsFunc(all.builders, func(of string) bool { return !strings.Contains(of, builder) })
-}
-
-func intentsOf(record string) (all intents) {
-	for name, text := range pairs(strings.TrimPrefix(record, "=")) {
-		if name != "!" {
-			continue
-		}
-		builders := ""
-		for name, text := range pairs(text) {
-			switch name {
-			case "b":
-				builders = text
-			case "o":
-				if ms, err := strconv.ParseInt(text, 10, 64); err != nil || !all.open || ms < all.first {
-					all.open, all.first = true, ms
-				}
-			case "k":
-				all.taken = all.taken || text == taken || text == takenDeleting
-			}
-		}
-		all.builders = append(all.builders, builders)
-	}
-	return all
 }
 
 // build puts right where items are, many at a time.

@@ -79,16 +79,6 @@ func (b *indexing) removeApart(ctx context.Context, all []registration) error {
 	return err
 }
 
-// indexOf returns the index of this program that has a key, nil if none does.
-func (s *core) indexOf(key string) *index {
-	for i := range s.spec.Indexes {
-		if s.spec.Indexes[i].has(key) {
-			return &s.spec.Indexes[i]
-		}
-	}
-	return nil
-}
-
 // without returns an entry of the ledger without the indexes that are removed.
 func (b *indexing) without(record string) string {
 	out := []byte{'='}

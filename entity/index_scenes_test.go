@@ -21,7 +21,7 @@ type mixed struct {
 // program returns a process of a version, which stops when its work is done.
 func (m *mixed) program(edits ...func(*Spec[string, note])) *Store[string, note] {
 	p := spread(m.t, m.cluster.URL(), m.prefix, edits...)
-	p.windows = windows{act: usual.act, due: quick.due}
+	p.core.windows = windows{act: usual.act, due: quick.due}
 	return p
 }
 
@@ -109,7 +109,7 @@ var mixtures = map[string]func(m *mixed){
 	"an old program sweeps what was prolonged": func(m *mixed) {
 		new, old := m.new(), m.old()
 		m.create(new, "1", 1)
-		serverOf(m.cluster, new.spec.Expires).Do("ZADD", new.spec.Expires, "1", "1") // it would have ended long ago
+		serverOf(m.cluster, new.core.spec.Expires).Do("ZADD", new.core.spec.Expires, "1", "1") // it would have ended long ago
 		m.overdue(old)
 		if _, incomplete := lists(m.t, new, 1); incomplete {
 			m.t.Error("a sweep of items that no program has changed makes an index incomplete")

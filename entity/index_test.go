@@ -41,8 +41,8 @@ func versions(t *testing.T,
 			node.WatchScripts()
 		}
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
-		new.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
-		old.windows = new.windows
+		new.core.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
+		old.core.windows = new.core.windows
 		run(t, old, new, func(key string, words ...string) any { return serverOf(c, key).Do(words...) })
 	})
 }
@@ -158,7 +158,7 @@ func TestIncompleteSaysSo(t *testing.T) {
 		}
 		says("built again", false)
 		everywhere(t, new)
-		do(new.spec.Ledger, "HDEL", new.spec.Ledger, "")
+		do(new.core.spec.Ledger, "HDEL", new.core.spec.Ledger, "")
 		lost := func(when string) {
 			t.Helper()
 			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k")}); err != nil || !p.Incomplete {
@@ -266,7 +266,7 @@ func TestBuildersDoNotEndEachOther(t *testing.T) {
 		}
 		second.again()
 		must(t, second.pass(ctx))
-		if must(t, second.end(ctx)); second.report.Interrupted && !new.apart {
+		if must(t, second.end(ctx)); second.report.Interrupted && !new.core.apart {
 			t.Errorf("%+v", second.report)
 		}
 		_, err = new.Indexes(ctx, IndexOptions{Apply: true})
@@ -361,7 +361,7 @@ func TestRemovedWhileWritten(t *testing.T) {
 		must(t, b.begin(ctx))
 		b.again()
 		var page []registration
-		for some, err := range old.ledger(ctx) {
+		for some, err := range old.core.ledger(ctx) {
 			must(t, err)
 			page = append(page, some...)
 		}
@@ -399,7 +399,7 @@ func TestIncompleteAfterPut(t *testing.T) {
 			if _, incomplete := lists(t, new, 1); incomplete {
 				t.Errorf("%d: not complete before", round)
 			}
-			old.token.Store(strings.Repeat(" ", tokenSize)) // a process that begins
+			old.core.token.Store(strings.Repeat(" ", tokenSize)) // a process that begins
 			if must(t, write()); true {
 				if _, incomplete := lists(t, new, 1); !incomplete {
 					t.Errorf("%d: complete after", round)

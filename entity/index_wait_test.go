@@ -57,13 +57,13 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	notes := spread(t, c.URL(), "n")
-	ledger := serverOf(c, notes.spec.Ledger)
+	ledger := serverOf(c, notes.core.spec.Ledger)
 	_, err := notes.Create(t.Context(), "whole", a("k", 1))
 	must(t, err)
 	builders := func(id string) []string {
 		t.Helper()
-		must(t, notes.open(t.Context(), newIntent(id, writing), ""))
-		record, _ := ledger.Do("HGET", notes.spec.Ledger, id).(string)
+		must(t, notes.core.open(t.Context(), newIntent(id, writing), ""))
+		record, _ := ledger.Do("HGET", notes.core.spec.Ledger, id).(string)
 		return intentsOf(record).builders
 	}
 	if got := builders("before"); len(got) != 1 || got[0] != "" {
@@ -74,8 +74,8 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	if b.builds {
 		t.Error("all is complete, and it builds")
 	}
-	said := ledger.Do("HGET", notes.spec.Ledger, "").(string)
-	ledger.Do("HSET", notes.spec.Ledger, "", said[:tokenSize]+strings.ReplaceAll(said[tokenSize:], "+", "-"))
+	said := ledger.Do("HGET", notes.core.spec.Ledger, "").(string)
+	ledger.Do("HSET", notes.core.spec.Ledger, "", said[:tokenSize]+strings.ReplaceAll(said[tokenSize:], "+", "-"))
 	must(t, b.begin(t.Context()))
 	if !b.builds {
 		t.Error("it does not build")
@@ -99,10 +99,10 @@ func TestABuildThatWaits(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
 	notes := spread(t, c.URL(), "n")
-	notes.windows = quick
+	notes.core.windows = quick
 	_, err := notes.Create(t.Context(), "whole", a("k", 1))
 	must(t, err)
-	now, err := notes.now(t.Context())
+	now, err := notes.core.now(t.Context())
 	must(t, err)
 	if off := time.Since(time.UnixMilli(now)).Abs(); off > time.Minute {
 		t.Errorf("the clock of the ledger is off by %v", off)
@@ -111,7 +111,7 @@ func TestABuildThatWaits(t *testing.T) {
 		"tomorrow": strconv.FormatInt(now+86_400_000, 10), "a number that is too long": strings.Repeat("9", 30),
 	} {
 		intent := "t=1:tm=0:k=1:wo=" + strconv.Itoa(len(opened)) + ":" + opened
-		serverOf(c, notes.spec.Ledger).Do("HSET", notes.spec.Ledger, "open", "=!="+strconv.Itoa(len(intent))+":"+intent)
+		serverOf(c, notes.core.spec.Ledger).Do("HSET", notes.core.spec.Ledger, "open", "=!="+strconv.Itoa(len(intent))+":"+intent)
 		b := &indexing{store: notes.core, options: IndexOptions{Apply: true}, waiting: []string{"open"}}
 		ctx, cancel := context.WithTimeout(t.Context(), expect.Patience)
 		if err := b.sweep(ctx); err != nil {

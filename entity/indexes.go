@@ -44,12 +44,7 @@ type IndexReport struct {
 	Interrupted bool
 }
 
-// Indexes looks how complete the indexes are, and with Apply completes them while
-// programs of any version write: it goes through the ledger, looks at each item of
-// which it does not say where it is in every index, and puts that right in one step.
-// What is done is done: after a process was killed the next one goes on. It is complete
-// when nothing was left to do and no writer was there meanwhile that does not know the
-// index. With Remove it takes items out of indexes that are no longer declared. O(items).
+// Indexes looks how complete the indexes are, and builds them: see entity.Store.Indexes.
 func (s *core) Indexes(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	if s.err != nil {
 		return IndexReport{}, s.err

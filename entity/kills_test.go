@@ -47,7 +47,7 @@ type land struct {
 	database
 	url   string
 	notes *Store[string, note]
-	all   []*writer
+	all   []*writingProcess
 	rand  *rand.Rand
 }
 
@@ -207,7 +207,7 @@ func TestKillsApart(t *testing.T) {
 	_, err = notes.CreateAll(t.Context(), items[backlog/2:],
 		keywright.ExpiresIn(time.Duration(backlog)*time.Millisecond/4))
 	must(t, err)
-	notes.windows = quick
+	notes.core.windows = quick
 	all := []*child{startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=1"),
 		startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=2")}
 	memory := func(most string) {
@@ -221,7 +221,7 @@ func TestKillsApart(t *testing.T) {
 		if i%3 == 0 {
 			memory("100000")
 		} else {
-			c.MoveSlotOf(notes.spec.Ledger, at, 1-at)
+			c.MoveSlotOf(notes.core.spec.Ledger, at, 1-at)
 			at = 1 - at
 		}
 		all[victim].kill()

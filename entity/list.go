@@ -17,7 +17,7 @@ type Of[T any] struct{ indexKey }
 // By returns an index by its name; value is that of its key, "" for an index
 // over all items.
 func (s *Store[I, T]) By(name, value string) Of[T] {
-	ix, err := s.index(name)
+	ix, err := s.core.index(name)
 	if err != nil {
 		return Of[T]{indexKey{err: err}}
 	}
@@ -26,7 +26,7 @@ func (s *Store[I, T]) By(name, value string) Of[T] {
 
 // At returns an index whose key was built, or could not be.
 func (s *Store[I, T]) At(name, key string, err error) Of[T] {
-	ix, unknown := s.index(name)
+	ix, unknown := s.core.index(name)
 	return Of[T]{indexKey{index: ix, key: key, err: errors.Join(err, unknown)}}
 }
 
@@ -85,12 +85,12 @@ type Page[I, T any] struct {
 // listed before has new items. O(log n + page).
 func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) {
 	asked := q.plain()
-	l, err := s.rows(ctx, asked)
+	l, err := s.lister.rows(ctx, asked)
 	if err != nil {
 		return Page[I, T]{}, err
 	}
 	p := Page[I, T]{Items: make([]Item[I, T], 0, len(l.rows)), Next: l.next, Gone: l.gone, Incomplete: l.incomplete}
-	for _, row := range s.belonging(&asked, s.names, l.rows) {
+	for _, row := range s.lister.belonging(&asked, s.core.names, l.rows) {
 		id, key, err := s.named(row.id)
 		if err != nil {
 			return p, err
@@ -116,16 +116,16 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 	var fields []string
 	asked := q.plain()
 	for _, of := range append([]indexKey{asked.Of}, asked.And...) {
-		if of.index != nil && of.index.Field != "" && !s.apart { // else the items were looked at
+		if of.index != nil && of.index.Field != "" && !s.core.apart { // else the items were looked at
 			fields = append(fields, of.index.Field)
 		}
 	}
-	l, err := s.list(ctx, asked, fields)
+	l, err := s.lister.list(ctx, asked, fields)
 	if err != nil {
 		return p, err
 	}
 	p.Next, p.Incomplete = l.next, l.incomplete
-	for _, row := range s.belonging(&asked, fields, l.rows) {
+	for _, row := range s.lister.belonging(&asked, fields, l.rows) {
 		id, _, err := s.named(row.id)
 		if err != nil {
 			return IDs[I]{}, err
@@ -137,7 +137,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 
 // named reads the id of an item from a member of an index.
 func (s *Store[I, T]) named(text string) (id I, key string, err error) {
-	key = s.key(text)
+	key = s.core.key(text)
 	id, ok := s.parsed(key)
 	if !ok {
 		return id, key, s.broken(key, "", errors.New("a member of an index is no id of an item"))
@@ -164,7 +164,7 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 			lacks.incomplete = lacks.incomplete || page.Incomplete
 			if q.After = page.Next; q.After == "" {
 				if asked := (query{Whole: true}); lacks.incomplete {
-					yield(Item[I, T]{}, s.refuse(&asked, &lacks))
+					yield(Item[I, T]{}, s.lister.refuse(&asked, &lacks))
 				}
 				return
 			}
@@ -179,18 +179,18 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 // (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
 	q := query{Of: of.indexKey, From: from, To: to}
-	a := s.action("count", keywright.Reads, of.key, q.check())
+	a := s.core.action("count", keywright.Reads, of.key, q.check())
 	if a.Err != nil {
 		return 0, false, a.Err
 	}
 	keys := []string{of.key}
-	if !s.apart {
-		if keys = append(keys, s.spec.Ledger); s.spec.Expires != "" {
-			keys = append(keys, s.spec.Expires)
+	if !s.core.apart {
+		if keys = append(keys, s.core.spec.Ledger); s.core.spec.Expires != "" {
+			keys = append(keys, s.core.spec.Expires)
 		}
 	}
 	reply, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
-		Action: a, Script: s.scripts.count, Keys: keys, Args: []string{or(from, "-inf"), or(to, "+inf"), "1000"},
+		Action: a, Script: s.core.scripts.count, Keys: keys, Args: []string{or(from, "-inf"), or(to, "+inf"), "1000"},
 		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	n, err = reply[0].AsInt64()
 	whole, _ := reply[1].ToString()
 	said, _ := reply[2].ToString()
-	return n, whole == "1" && !s.apart && !s.incomplete(&q, said), err
+	return n, whole == "1" && !s.core.apart && !s.lister.incomplete(&q, said), err
 }
 
 // All gives all items, in no order, page by page: those that are there from
@@ -227,10 +227,10 @@ func (s *Store[I, T]) All(ctx context.Context) iter.Seq2[Item[I, T], error] {
 // registered gives the ids in the ledger, page by page.
 func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 	return func(yield func([]I, error) bool) {
-		for ids, err := range s.ledger(ctx) {
+		for ids, err := range s.core.ledger(ctx) {
 			out := make([]I, 0, len(ids))
 			for _, r := range ids {
-				if id, ok := s.parsed(s.key(r.id)); ok {
+				if id, ok := s.parsed(s.core.key(r.id)); ok {
 					out = append(out, id)
 				}
 			}

@@ -219,7 +219,7 @@ func TestLargeIndex(t *testing.T) {
 				q := Query[note]{Of: notes.By("kind", "k"), Limit: 10, After: "0\x00" + last, Newest: newest}
 				// so that it can be read downwards, too
 				q.Of.index = &index{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"}
-				_, err := notes.list(t.Context(), q.plain(), notes.names)
+				_, err := notes.lister.list(t.Context(), q.plain(), notes.core.names)
 				must(t, err)
 			}
 		}

@@ -2,30 +2,10 @@ package entity
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/keywright/keywright"
 )
-
-// Errors describes what went wrong with some of many items, by their place in the
-// arguments. The others were done: each item is written for itself.
-type Errors map[int]error
-
-func (e Errors) Error() string {
-	first := slices.Sorted(maps.Keys(e))[0]
-	return fmt.Sprintf("%d items failed; the one at %d: %v", len(e), first, e[first])
-}
-
-// Unwrap gives all of them, in the order of the arguments.
-func (e Errors) Unwrap() (all []error) {
-	for _, i := range slices.Sorted(maps.Keys(e)) {
-		all = append(all, e[i])
-	}
-	return all
-}
 
 // CreateAll is Create of many items: their ID and Value count. It gives them as
 // they are now, and Errors if some failed. A round trip per 64 of them, two at a
@@ -71,32 +51,4 @@ func (s *Store[I, T]) DeleteAll(ctx context.Context, ids ...I) (n int, err error
 		}
 	}
 	return n, err
-}
-
-// mostUnderWay says how many calls are made at a time: two scripts full, while one
-// more gathers.
-const mostUnderWay = 192
-
-// atOnce makes many calls, many at a time, and waits for all of them.
-func atOnce(n int, do func(i int) error) error {
-	var mu sync.Mutex
-	var running sync.WaitGroup
-	failed := Errors{}
-	room := make(chan struct{}, mostUnderWay)
-	for i := range n {
-		room <- struct{}{}
-		running.Go(func() {
-			defer func() { <-room }()
-			if err := do(i); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed[i] = err
-			}
-		})
-	}
-	running.Wait()
-	if len(failed) == 0 {
-		return nil
-	}
-	return failed
 }

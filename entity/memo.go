@@ -1,8 +1,12 @@
 package entity
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
 // memo remembers which indexes this process has renewed lately. It forgets all
@@ -53,4 +57,38 @@ func (m *memo) done(keys []string, from time.Time) {
 	for _, key := range keys {
 		m.at[key] = from
 	}
+}
+
+// outlive renews the TTL of the indexes of an item that was prolonged, of each at
+// most every quarter of it: a write has renewed it by all of it, so it outlives
+// whatever is prolonged until then.
+func (s *core) outlive(ctx context.Context, record string, others ...string) error {
+	for _, e := range s.all(record) {
+		others = append(others, e.key)
+	}
+	var keys []string
+	for _, key := range others {
+		if s.renewed.due(key) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	var b keywright.Batch
+	for _, key := range keys {
+		keywright.Queue(&b, kernel.NewOp(kernel.Spec[int64]{
+			Action: s.action("renew index", keywright.Idempotent, key, nil),
+			Build: func(b kernel.Builder) kernel.Command {
+				return b.Pexpire().Key(key).Milliseconds(s.spec.IndexTTL.Milliseconds()).Build()
+			},
+			Decode: func(r kernel.Reply) (int64, error) { return r.AsInt64() },
+		}))
+	}
+	began := time.Now()
+	err := b.Run(ctx)
+	if err == nil {
+		s.renewed.done(keys, began)
+	}
+	return err
 }

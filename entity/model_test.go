@@ -370,7 +370,7 @@ func (w *world) delete(id string, m mirror, there, byVersion bool) {
 			run = func() (bool, error) { return w.notes.DeleteItem(w.ctx, item) }
 		}
 		ok, err := run()
-		if err == nil && !ok && there && w.faulty && w.server.Do("EXISTS", w.notes.key(id)).(int64) == 0 {
+		if err == nil && !ok && there && w.faulty && w.server.Do("EXISTS", w.notes.core.key(id)).(int64) == 0 {
 			return 0, nil // its reply was lost, and it was sent again: now it is not there
 		}
 		if err == nil && !ok {
@@ -400,7 +400,7 @@ func (w *world) expire(id string) {
 	if m, there := w.live[id]; there {
 		w.server.Do("EVAL",
 			"redis.call('PTTL', KEYS[1]) redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', "+
-				"KEYS[2], 1, ARGV[1])", "2", w.notes.key(id), w.notes.spec.Expires, id)
+				"KEYS[2], 1, ARGV[1])", "2", w.notes.core.key(id), w.notes.core.spec.Expires, id)
 		w.dead[id] = m
 		delete(w.live, id)
 	}
@@ -427,7 +427,7 @@ func (w *world) sweep() {
 // swept takes over what has been swept: with faults the ledger says it.
 func (w *world) swept() {
 	for id, m := range w.dead {
-		if w.faulty && w.server.Do("HEXISTS", w.notes.spec.Ledger, id).(int64) == 1 {
+		if w.faulty && w.server.Do("HEXISTS", w.notes.core.spec.Ledger, id).(int64) == 1 {
 			continue
 		}
 		w.log[id] = append(w.log[id], happened("expired", id, m))

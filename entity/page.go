@@ -2,14 +2,23 @@ package entity
 
 import (
 	"context"
-	"iter"
+	_ "embed"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
 )
+
+// lister lists the items of an entity.
+type lister struct {
+	core   *core
+	seen   foresight
+	marked atomic.Value // what the ledger said of the indexes last, to a list
+}
 
 // indexKey represents the items of one key of an index.
 type indexKey struct {
@@ -40,9 +49,9 @@ const (
 )
 
 // rows returns those of a page, of one that is known from before if may be.
-func (s *core) rows(ctx context.Context, q query) (l listed, err error) {
-	a := s.action("list", keywright.Reads, q.Of.key, q.check())
-	if a.Err == nil && !s.apart {
+func (s *lister) rows(ctx context.Context, q query) (l listed, err error) {
+	a := s.core.action("list", keywright.Reads, q.Of.key, q.check())
+	if a.Err == nil && !s.core.apart {
 		var ok bool
 		if l, ok, err = s.foresee(ctx, &a, &q); err != nil {
 			return l, err
@@ -50,7 +59,7 @@ func (s *core) rows(ctx context.Context, q query) (l listed, err error) {
 			return l, s.refuse(&q, &l)
 		}
 	}
-	if l, err = s.list(ctx, q, s.names); err == nil && !s.apart {
+	if l, err = s.list(ctx, q, s.core.names); err == nil && !s.core.apart {
 		s.learn(&q, l.rows)
 	}
 	return l, err
@@ -66,18 +75,18 @@ type listed struct {
 }
 
 // refuse returns the error of a page that may lack items, to a query that wants all.
-func (s *core) refuse(q *query, l *listed) error {
+func (s *lister) refuse(q *query, l *listed) error {
 	if !q.Whole || !l.incomplete {
 		return nil
 	}
-	return &keywright.Error{Class: keywright.NotApplied, Op: "list", Entry: s.entry.Name, Err: ErrIncomplete,
+	return &keywright.Error{Class: keywright.NotApplied, Op: "list", Entry: s.core.entry.Name, Err: ErrIncomplete,
 		Hint: "when no process of an older version writes any more: keywright entities index --apply"}
 }
 
 // belonging returns the rows whose items say themselves that they are in the indexes of a
 // query. An index can be wrong of an item that a program has changed which does not
 // know the index, as in the middle of a deploy.
-func (s *core) belonging(q *query, fields []string, rows []row) []row {
+func (s *lister) belonging(q *query, fields []string, rows []row) []row {
 	out := make([]row, 0, len(rows))
 	for _, r := range rows {
 		belongs := true
@@ -94,12 +103,12 @@ func (s *core) belonging(q *query, fields []string, rows []row) []row {
 	return out
 }
 
-func (s *core) list(ctx context.Context, q query, fields []string) (l listed, err error) {
-	a := s.action("list", keywright.Reads, q.Of.key, q.check())
+func (s *lister) list(ctx context.Context, q query, fields []string) (l listed, err error) {
+	a := s.core.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err != nil {
 		return l, a.Err
 	}
-	if s.apart {
+	if s.core.apart {
 		if l, err = s.listApart(ctx, &q, fields); err == nil {
 			err = s.refuse(&q, &l)
 		}
@@ -122,22 +131,22 @@ func (s *core) list(ctx context.Context, q query, fields []string) (l listed, er
 }
 
 // listSome gives as much of a page as one script does.
-func (s *core) listSome(ctx context.Context, a *kernel.Action, q *query, fields []string) (l listed,
+func (s *lister) listSome(ctx context.Context, a *kernel.Action, q *query, fields []string) (l listed,
 	err error) {
 	keys := []string{q.Of.key}
 	for _, and := range q.And {
 		keys = append(keys, and.key)
 	}
-	keys = append(keys, s.spec.Ledger)
+	keys = append(keys, s.core.spec.Ledger)
 	score, last, _ := strings.Cut(q.After, "\x00")
 	alone := "1"
 	if fields != nil {
 		alone = ""
 	}
 	args := append([]string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(q.Limit),
-		strconv.Itoa(mostLooked), alone, s.spec.Prefix, s.spec.Suffix}, fields...)
+		strconv.Itoa(mostLooked), alone, s.core.spec.Prefix, s.core.spec.Suffix}, fields...)
 	all, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
-		Action: *a, Script: s.scripts.list, Keys: keys, Args: args,
+		Action: *a, Script: s.core.scripts.list, Keys: keys, Args: args,
 		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
@@ -176,29 +185,22 @@ func orInt(n, otherwise int) int {
 	return n
 }
 
-// registration represents an id and its record.
-type registration struct{ id, record string }
+// ErrIncomplete reports a list of an index that may lack items: they were written by a
+// program that does not know the index, and `keywright entities index --apply` was not
+// run since.
+var ErrIncomplete = errors.New("the index is not complete: it may lack items")
 
-// ledger reads the ledger, page by page (HSCAN: each at least once).
-func (s *core) ledger(ctx context.Context) iter.Seq2[[]registration, error] {
-	raw := s.client.Raw()
-	return func(yield func([]registration, error) bool) {
-		for cursor := uint64(0); ; {
-			a := s.action("scan ledger", keywright.Reads, s.spec.Ledger, nil)
-			page, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-				return raw.Do(ctx, raw.B().Hscan().Key(s.spec.Ledger).Cursor(cursor).Count(defaultLimit).Build())
-			}, func(r kernel.Reply) (kernel.ScanEntry, error) { return r.AsScanEntry() })
-			var out []registration
-			for i := 0; i+1 < len(page.Elements); i += 2 {
-				if page.Elements[i] == "" { // what is said of the indexes
-					continue
-				}
-				out = append(out, registration{page.Elements[i], page.Elements[i+1]})
-			}
-			if !yield(out, err) || err != nil || page.Cursor == 0 {
-				return
-			}
-			cursor = page.Cursor
+// incomplete reports whether one of the indexes of a query may lack items. said is what the
+// ledger says, "" where there is no item.
+func (s *lister) incomplete(q *query, said string) bool {
+	if said == "" {
+		return false
+	}
+	m := readMarks(said)
+	for _, of := range append([]indexKey{q.Of}, q.And...) {
+		if m.of(of.index.tag()) != complete {
+			return true
 		}
 	}
+	return false
 }

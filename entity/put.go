@@ -31,20 +31,20 @@ var putting = true
 
 // newPutter makes the script of an entity; nil where only `write` can do it, and
 // where only keys and indexes are known, as on the command line.
-func newPutter(c *keywright.Client, s *core) *putter {
-	if !putting || len(s.names) == 0 {
+func newPutter(c *keywright.Client, s *writer) *putter {
+	if !putting || len(s.core.names) == 0 {
 		return nil
 	}
-	for _, name := range s.indexColumns() {
-		if _, known := s.columns[name]; !known {
+	for _, name := range s.core.indexColumns() {
+		if _, known := s.core.columns[name]; !known {
 			return nil
 		}
 	}
-	p := &putter{database: s.database}
-	for i := range s.spec.OnCreate {
-		e := &s.spec.OnCreate[i]
+	p := &putter{database: s.core.database}
+	for i := range s.core.spec.OnCreate {
+		e := &s.core.spec.OnCreate[i]
 		for _, part := range e.Data {
-			if s.stamped[part.Field] && part.Field != "" {
+			if s.core.stamped[part.Field] && part.Field != "" {
 				return nil // its text is known to the script alone
 			}
 		}
@@ -53,12 +53,12 @@ func newPutter(c *keywright.Client, s *core) *putter {
 		}
 		p.events = append(p.events, e)
 	}
-	for i, col := range s.spec.Columns {
-		if !s.stamped[col.Name] {
+	for i, col := range s.core.spec.Columns {
+		if !s.core.stamped[col.Name] {
 			p.columns = append(p.columns, i)
 		}
 	}
-	p.always = []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
+	p.always = []string{cmp.Or(s.core.spec.Expires, s.core.spec.Ledger), s.core.spec.Ledger}
 	p.args = putHead + len(p.events) + len(p.columns)
 	p.script = kernel.NewShared(c, "entity put", parts.Fill("put", s.putText(p))).Ahead(p.always...)
 	return p
@@ -75,56 +75,56 @@ func (p *putter) argument(column int) string {
 }
 
 // putText makes the script's text for one entity of its template.
-func (s *core) putText(p *putter) func(template string) string {
+func (s *writer) putText(p *putter) func(template string) string {
 	unit, version, keeps, answer := "", "false", "false", "now"
 	look := s.putLook()
-	if s.spec.Seconds {
+	if s.core.spec.Seconds {
 		unit = "stamp = string.sub(micros, 1, -7)"
 	}
-	if s.spec.Version != "" {
-		version, answer = "call('HGET', hash, "+quoted(s.spec.Version)+")", "version"
+	if s.core.spec.Version != "" {
+		version, answer = "call('HGET', hash, "+quoted(s.core.spec.Version)+")", "version"
 	}
-	if s.spec.IndexTTL > 0 {
+	if s.core.spec.IndexTTL > 0 {
 		keeps = "true"
 	}
 	return strings.NewReplacer(
-		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys",
-		strconv.Itoa(1+len(s.spec.Indexes)), "--$args", strconv.Itoa(p.args),
+		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.core.keeps, "--$keys",
+		strconv.Itoa(1+len(s.core.spec.Indexes)), "--$args", strconv.Itoa(p.args),
 		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$needs", s.putNeeds(p), "--$events", p.putEvents(),
 		"--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
 	).Replace
 }
 
 // putLook reads what has to be known of an item that may be there.
-func (s *core) putLook() string {
+func (s *writer) putLook() string {
 	scored := false // by when it was created
-	for i := range s.spec.Indexes {
-		scored = scored || s.spec.Created != "" && s.spec.Indexes[i].Score == s.spec.Created
+	for i := range s.core.spec.Indexes {
+		scored = scored || s.core.spec.Created != "" && s.core.spec.Indexes[i].Score == s.core.spec.Created
 	}
 	switch {
-	case scored && s.spec.Version != "":
-		return "version, created = unpack(call('HMGET', hash, " + quoted(s.spec.Version) + ", " +
-			quoted(s.spec.Created) + "))"
+	case scored && s.core.spec.Version != "":
+		return "version, created = unpack(call('HMGET', hash, " + quoted(s.core.spec.Version) + ", " +
+			quoted(s.core.spec.Created) + "))"
 	case scored:
-		return "created = call('HGET', hash, " + quoted(s.spec.Created) + ")"
-	case s.spec.Version != "":
-		return "version = call('HGET', hash, " + quoted(s.spec.Version) + ")"
+		return "created = call('HGET', hash, " + quoted(s.core.spec.Created) + ")"
+	case s.core.spec.Version != "":
+		return "version = call('HGET', hash, " + quoted(s.core.spec.Version) + ")"
 	}
 	return "-- only whether it is there"
 }
 
 // putFields writes the fields: what the server stamps and what is always there
 // with one command, optional ones with one each.
-func (s *core) putFields(p *putter) string {
+func (s *writer) putFields(p *putter) string {
 	var always, optional strings.Builder
-	for i, col := range s.spec.Columns {
+	for i, col := range s.core.spec.Columns {
 		name := quoted(col.Name)
 		switch {
-		case col.Name == s.spec.Version:
+		case col.Name == s.core.spec.Version:
 			always.WriteString(", " + name + ", version")
-		case col.Name == s.spec.Updated:
+		case col.Name == s.core.spec.Updated:
 			always.WriteString(", " + name + ", stamp")
-		case s.stamped[col.Name]: // when it was created
+		case s.core.stamped[col.Name]: // when it was created
 		case col.Optional:
 			fmt.Fprintf(&optional,
 				"\n  if %[1]s ~= '' then call('HSET', hash, %[2]s, string.sub(%[1]s, 2)) elseif there then call('HDEL', "+
@@ -135,11 +135,11 @@ func (s *core) putFields(p *putter) string {
 	}
 	set, text := always.String(), ""
 	switch {
-	case s.spec.Created != "" && set != "":
-		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " + quoted(s.spec.Created) + ", stamp" +
+	case s.core.spec.Created != "" && set != "":
+		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " + quoted(s.core.spec.Created) + ", stamp" +
 			set + ") end"
-	case s.spec.Created != "":
-		text = "if not there then call('HSET', hash, " + quoted(s.spec.Created) + ", stamp) end"
+	case s.core.spec.Created != "":
+		text = "if not there then call('HSET', hash, " + quoted(s.core.spec.Created) + ", stamp) end"
 	case set != "":
 		text = "call('HSET', hash" + set + ")"
 	}
@@ -147,13 +147,13 @@ func (s *core) putFields(p *putter) string {
 }
 
 // putIndexes adds the entries.
-func (s *core) putIndexes(p *putter) string {
+func (s *writer) putIndexes(p *putter) string {
 	var b strings.Builder
-	for i := range s.spec.Indexes {
-		ix := &s.spec.Indexes[i]
+	for i := range s.core.spec.Indexes {
+		ix := &s.core.spec.Indexes[i]
 		score, conditions := s.putScore(p, ix.Score)
 		add := "call('ZADD', key, " + score + ", id)"
-		if col := s.columns[ix.Field]; ix.Field != "" && s.spec.Columns[col].Optional {
+		if col := s.core.columns[ix.Field]; ix.Field != "" && s.core.spec.Columns[col].Optional {
 			conditions = append(conditions, p.argument(col)+" ~= ''")
 		}
 		fmt.Fprintf(&b, "\n  key = KEYS[k + %d]", 2+i)
@@ -168,9 +168,9 @@ func (s *core) putIndexes(p *putter) string {
 
 // putNeeds refuses keys of another type, and channels that may not be used, before
 // anything is written. It notes whether a key is new.
-func (s *core) putNeeds(p *putter) string {
+func (s *writer) putNeeds(p *putter) string {
 	var b strings.Builder
-	for i := range s.spec.Indexes {
+	for i := range s.core.spec.Indexes {
 		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger and vacant(KEYS[k + %[1]d]) then due = true end\n  ", 2+i)
 	}
 	for _, e := range p.events {
@@ -184,18 +184,18 @@ func (s *core) putNeeds(p *putter) string {
 }
 
 // putScore returns where the script finds a score, and when there is one.
-func (s *core) putScore(p *putter, field string) (score string, conditions []string) {
-	col := s.columns[field]
+func (s *writer) putScore(p *putter, field string) (score string, conditions []string) {
+	col := s.core.columns[field]
 	switch {
 	case field == "":
 		return unscored, nil
-	case field == s.spec.Version:
+	case field == s.core.spec.Version:
 		return "version", nil
-	case field == s.spec.Updated:
+	case field == s.core.spec.Updated:
 		return "stamp", nil
-	case field == s.spec.Created:
+	case field == s.core.spec.Created:
 		return "created or stamp", nil
-	case s.spec.Columns[col].Optional:
+	case s.core.spec.Columns[col].Optional:
 		return "string.sub(" + p.argument(col) + ", 2)", []string{p.argument(col) + " ~= ''"}
 	}
 	return p.argument(col), nil
@@ -233,26 +233,26 @@ func quoted(text string) string {
 }
 
 // puts reports whether the script does all that a call asks for.
-func (s *core) puts(c *call) bool {
-	return s.putter != nil && c.at != nil && len(c.dead) == 0 && (c.condition == absent || len(s.spec.OnUpdate) == 0)
+func (s *writer) puts(c *call) bool {
+	return s.putter != nil && c.at != nil && len(c.dead) == 0 && (c.condition == absent || len(s.core.spec.OnUpdate) == 0)
 }
 
 // putKeys gives KEYS and ARGV of `put`, and the keys whose TTL it renews: those
 // of them that are to be renewed by now, or nil.
-func (s *core) putKeys(c *call) (keys, args, renews []string) {
+func (s *writer) putKeys(c *call) (keys, args, renews []string) {
 	p, drops := s.putter, c.drops
 	if c.simple() {
 		drops = nil
 	}
-	keys = make([]string, 1+len(s.spec.Indexes), 1+len(s.spec.Indexes)+len(drops))
-	keys[0] = s.key(c.id)
-	for i := range s.spec.Indexes {
-		keys[1+i] = cmp.Or(c.at[i], s.spec.Ledger)
+	keys = make([]string, 1+len(s.core.spec.Indexes), 1+len(s.core.spec.Indexes)+len(drops))
+	keys[0] = s.core.key(c.id)
+	for i := range s.core.spec.Indexes {
+		keys[1+i] = cmp.Or(c.at[i], s.core.spec.Ledger)
 	}
-	if s.renewed.anyDue(p.always, keys[1:]) {
+	if s.core.renewed.anyDue(p.always, keys[1:]) {
 		renews = slices.Concat(p.always, keys[1:])
 	}
-	args = append(make([]string, 0, p.args), c.id, c.record, c.ttl, c.mode(renews != nil), s.agreed())
+	args = append(make([]string, 0, p.args), c.id, c.record, c.ttl, c.mode(renews != nil), s.core.agreed())
 	args = s.putTexts(append(args, s.bodies(c)...), c)
 	for _, d := range drops {
 		keys = append(keys, d.key)
@@ -260,33 +260,11 @@ func (s *core) putKeys(c *call) (keys, args, renews []string) {
 	return keys, args, renews
 }
 
-// mode returns how `put` is told what a call is.
-func (c *call) mode(renews bool) string {
-	if c.simple() {
-		if renews {
-			return "+"
-		}
-		return ""
-	}
-	head, expected := "0", c.expected
-	if renews {
-		head = "1"
-	}
-	if expected == c.record {
-		expected = ""
-	}
-	return head + strconv.Itoa(len(c.drops)) + " " + c.condition + " " + expected
-}
-
-// simple reports whether a call makes an item of which nothing is known to be left: it
-// has no entries to leave.
-func (c *call) simple() bool { return c.condition == absent && !c.found }
-
 // putTexts adds the texts of the fields.
-func (s *core) putTexts(args []string, c *call) []string {
+func (s *writer) putTexts(args []string, c *call) []string {
 	fields := c.fields[2*c.stamps.count():]
 	for _, i := range s.putter.columns {
-		col := &s.spec.Columns[i]
+		col := &s.core.spec.Columns[i]
 		text, there := "", len(fields) > 0 && fields[0] == col.Name
 		if there {
 			text, fields = fields[1], fields[2:]
@@ -300,8 +278,8 @@ func (s *core) putTexts(args []string, c *call) []string {
 }
 
 // bodies returns the data of the events of a creation.
-func (s *core) bodies(c *call) (out []string) {
-	pieces := s.pieces(c.id)
+func (s *writer) bodies(c *call) (out []string) {
+	pieces := s.core.pieces(c.id)
 	for _, e := range s.putter.events {
 		var b strings.Builder
 		b.WriteByte('{')
@@ -326,13 +304,13 @@ func (s *core) bodies(c *call) (out []string) {
 }
 
 // decodePut reads what `put` answers.
-func (s *core) decodePut(r kernel.Reply) (out outcome, err error) {
+func (s *writer) decodePut(r kernel.Reply) (out outcome, err error) {
 	text, err := r.ToString()
 	if err != nil {
 		return decodeOutcome(r)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if out = (outcome{code: "new", now: n}); s.spec.Version != "" {
+	if out = (outcome{code: "new", now: n}); s.core.spec.Version != "" {
 		out.text, out.version, out.now = text, n, n/1000
 	}
 	return out, err

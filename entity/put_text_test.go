@@ -23,10 +23,10 @@ func TestPutTexts(t *testing.T) {
 	least.Indexes = least.Indexes[:2]
 	for name, spec := range map[string]*Spec[string, note]{"put_full.lua": full, "put_least.lua": least} {
 		store := storeOf(c, spec)
-		if store.putter == nil {
-			t.Fatalf("%s: no script is made: %v", name, store.err)
+		if store.writer.putter == nil {
+			t.Fatalf("%s: no script is made: %v", name, store.core.err)
 		}
-		pieces, _, err := parts.Pieces("put", store.putText(store.putter))
+		pieces, _, err := parts.Pieces("put", store.writer.putText(store.writer.putter))
 		must(t, err)
 		text, file := "", filepath.Join("testdata", name)
 		for _, p := range pieces {

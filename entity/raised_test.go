@@ -29,14 +29,14 @@ func raised(t *testing.T, s func(args ...string) any, notes *Store[string, note]
 	changed, err := target.Shorten(t.Context(), "1", ids, 5*time.Minute)
 	must(t, err)
 	for _, id := range ids[:20] {
-		if left, _ := s("PTTL", notes.key(id)).(int64); left < (10 * time.Minute).Milliseconds() {
+		if left, _ := s("PTTL", notes.core.key(id)).(int64); left < (10 * time.Minute).Milliseconds() {
 			wrong = append(wrong, fmt.Sprintf("%s of priority 9 lives for %d ms", id, left))
 		}
 	}
 	gone, err := target.Release(t.Context(), "1", ids)
 	must(t, err)
 	for _, id := range ids[:20] {
-		if s("EXISTS", notes.key(id)) != int64(1) {
+		if s("EXISTS", notes.core.key(id)) != int64(1) {
 			wrong = append(wrong, id+" of priority 9 is gone")
 		}
 	}

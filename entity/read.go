@@ -16,15 +16,15 @@ import (
 // entity that slides it prolongs the item, and never gives it a shorter life than it
 // had. 1 round trip, 2 where it slides by a rule.
 func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
-	if s.entry.TTL.Sliding {
-		item, _, err := s.touch(ctx, "get", id, s.names, touchMore, nil)
+	if s.core.entry.TTL.Sliding {
+		item, _, err := s.touch(ctx, "get", id, s.core.names, touchMore, nil)
 		return item, err
 	}
 	key, err := s.typed.Key(id)
-	a := s.action("get", keywright.Reads, key, err)
-	raw := s.client.Raw()
+	a := s.core.action("get", keywright.Reads, key, err)
+	raw := s.core.client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hmget().Key(key).Field(s.names...).Build())
+		return raw.Do(ctx, raw.B().Hmget().Key(key).Field(s.core.names...).Build())
 	}, s.decode(id, key))
 }
 
@@ -33,18 +33,18 @@ func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
 // longer than the item. It does not prolong.
 func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (Item[I, T], error) {
 	key, err := s.typed.Key(id)
-	a := s.action("get cached", keywright.Reads, key, err)
-	raw := s.client.Raw()
+	a := s.core.action("get cached", keywright.Reads, key, err)
+	raw := s.core.client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.names...).Cache(), maxAge)
+		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.core.names...).Cache(), maxAge)
 	}, s.decode(id, key))
 }
 
 // Exists reports whether an item is there. 1 round trip.
 func (s *Store[I, T]) Exists(ctx context.Context, id I) (bool, error) {
 	key, err := s.typed.Key(id)
-	a := s.action("exists", keywright.Reads, key, err)
-	raw := s.client.Raw()
+	a := s.core.action("exists", keywright.Reads, key, err)
+	raw := s.core.client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Exists().Key(key).Build())
 	}, func(r kernel.Reply) (bool, error) { return r.AsBool() })
@@ -65,17 +65,14 @@ func (s *Store[I, T]) GetMany(ctx context.Context, ids ...I) ([]Item[I, T], erro
 	return items, nil
 }
 
-// mostAtOnce says how many commands go in one pipeline.
-const mostAtOnce = 500
-
 func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T], err error) {
 	var b keywright.Batch
 	results := make([]*keywright.Pending[Item[I, T]], len(ids))
 	for i, id := range ids {
 		key, bad := s.typed.Key(id)
 		op := kernel.NewOp(kernel.Spec[Item[I, T]]{
-			Action: s.action("get", keywright.Reads, key, bad),
-			Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(s.names...).Build() },
+			Action: s.core.action("get", keywright.Reads, key, bad),
+			Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(s.core.names...).Build() },
 			Decode: s.decode(id, key),
 		})
 		results[i] = keywright.Queue(&b, op)
@@ -140,7 +137,7 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 	for i := range columns {
 		col, t := &columns[i], item.texts[i]
 		if !t.there {
-			if !col.Optional && !s.stamped[col.Name] {
+			if !col.Optional && !s.core.stamped[col.Name] {
 				return s.broken(key, col.Name, value.Missing(col.Name))
 			}
 			continue
@@ -148,7 +145,7 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 		plain := t.text
 		if col.Sealed {
 			var err error
-			if plain, err = s.client.Unseal(s.entry, key, col.Name, plain); err != nil {
+			if plain, err = s.core.client.Unseal(s.core.entry, key, col.Name, plain); err != nil {
 				return s.broken(key, col.Name, err)
 			}
 		}
@@ -156,8 +153,8 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 			return s.broken(key, col.Name, err)
 		}
 	}
-	if s.spec.Version != "" {
-		item.Version, _ = strconv.ParseInt(item.texts[s.columns[s.spec.Version]].text, 10, 64)
+	if s.core.spec.Version != "" {
+		item.Version, _ = strconv.ParseInt(item.texts[s.core.columns[s.core.spec.Version]].text, 10, 64)
 	}
 	return nil
 }
@@ -167,15 +164,8 @@ func (s *Store[I, T]) broken(key, field string, err error) error {
 	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
 		return err
 	}
-	return &keywright.DecodeError{Entry: s.entry.Name, Key: key, Field: field, Err: err}
+	return &keywright.DecodeError{Entry: s.core.entry.Name, Key: key, Field: field, Err: err}
 }
-
-// How touch changes a TTL.
-const (
-	touchAny  = "any"
-	touchLess = "less" // only to a shorter life
-	touchMore = "more" // only to a longer one
-)
 
 // Touch begins the TTL of an item again: the declared one, or what
 // keywright.ExpiresIn asks for. A missing item is keywright.ErrNotFound. 1 round
@@ -197,27 +187,27 @@ func (s *Store[I, T]) Shorten(ctx context.Context, id I, ttl time.Duration) (boo
 func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string,
 	options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
 	key, err := s.typed.Key(id)
-	a := s.action(name, keywright.Idempotent, key, err)
+	a := s.core.action(name, keywright.Idempotent, key, err)
 	ttl, bad := s.touchTTL(ctx, &a, options, shorten)
 	if a.Err == nil && bad != nil {
-		a = s.action(name, keywright.Idempotent, key, bad)
+		a = s.core.action(name, keywright.Idempotent, key, bad)
 	}
 	if a.Err != nil {
 		return Item[I, T]{}, false, a.Err
 	}
 	item := Item[I, T]{ID: id}
-	if s.apart {
-		changed, err := s.touchApart(ctx, &a, fields, mode, ttl, func(texts []kernel.Value) (err error) {
+	if s.core.apart {
+		changed, err := s.core.touchApart(ctx, &a, fields, mode, ttl, func(texts []kernel.Value) (err error) {
 			item, err = s.item(id, key, texts)
 			return err
 		})
 		return item, changed, err
 	}
-	args := append([]string{strconv.Itoa(5 + len(fields)), s.id(key), ttl, s.keeps, mode}, fields...)
-	keys := []string{key, s.spec.Expires, s.spec.Ledger}
-	all, _, err := kernel.RunShared(ctx, &a, s.scripts.touch, keys, args, found)
+	args := append([]string{strconv.Itoa(5 + len(fields)), s.core.id(key), ttl, s.core.keeps, mode}, fields...)
+	keys := []string{key, s.core.spec.Expires, s.core.spec.Ledger}
+	all, _, err := kernel.RunShared(ctx, &a, s.core.scripts.touch, keys, args, found)
 	if err != nil {
-		return Item[I, T]{}, false, s.refused(s.id(key), err)
+		return Item[I, T]{}, false, s.core.refused(s.core.id(key), err)
 	}
 	record, _ := all[0].ToString()
 	changed, _ := all[1].ToString()
@@ -225,14 +215,14 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 		item, err = s.item(id, key, all[2:])
 	}
 	if mode != touchLess && err == nil {
-		err = s.outlive(ctx, record)
+		err = s.core.outlive(ctx, record)
 	}
 	return item, changed == "1", err
 }
 
 func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []keywright.WriteOption,
 	shorten []time.Duration) (string, error) {
-	if s.spec.Expires == "" {
+	if s.core.spec.Expires == "" {
 		return "", errors.New("items of this entity never expire")
 	}
 	if len(shorten) > 0 {
@@ -241,7 +231,7 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []
 		}
 		return strconv.FormatInt(shorten[0].Milliseconds(), 10), nil
 	}
-	ms, asked, err := s.entry.Choose(options)
+	ms, asked, err := s.core.entry.Choose(options)
 	if err == nil && !asked && a.Err == nil && s.typed.TTL != nil {
 		return s.ruled(ctx, a)
 	}
@@ -256,18 +246,18 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []
 func (s *Store[I, T]) ruled(ctx context.Context, a *kernel.Action) (string, error) {
 	reading := *a
 	reading.Effect = keywright.Reads
-	raw := s.client.Raw()
+	raw := s.core.client.Raw()
 	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.spec.TTLFields...).Build())
+		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.core.spec.TTLFields...).Build())
 	}, func(r kernel.Reply) (string, error) {
 		all, err := r.ToArray()
 		if err != nil {
 			return "", err
 		}
 		var v T
-		for i, name := range s.spec.TTLFields {
+		for i, name := range s.core.spec.TTLFields {
 			if t, missing := all[i].ToString(); missing == nil {
-				if err := s.typed.Fields.Columns[s.columns[name]].Parse(&v, t); err != nil {
+				if err := s.typed.Fields.Columns[s.core.columns[name]].Parse(&v, t); err != nil {
 					return "", s.broken(a.Key, name, err)
 				}
 			}
@@ -283,38 +273,4 @@ func found(r kernel.Reply) ([]kernel.Value, error) {
 		return nil, keywright.ErrNotFound
 	}
 	return all, err
-}
-
-// outlive renews the TTL of the indexes of an item that was prolonged, of each at
-// most every quarter of it: a write has renewed it by all of it, so it outlives
-// whatever is prolonged until then.
-func (s *core) outlive(ctx context.Context, record string, others ...string) error {
-	for _, e := range s.all(record) {
-		others = append(others, e.key)
-	}
-	var keys []string
-	for _, key := range others {
-		if s.renewed.due(key) {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	var b keywright.Batch
-	for _, key := range keys {
-		keywright.Queue(&b, kernel.NewOp(kernel.Spec[int64]{
-			Action: s.action("renew index", keywright.Idempotent, key, nil),
-			Build: func(b kernel.Builder) kernel.Command {
-				return b.Pexpire().Key(key).Milliseconds(s.spec.IndexTTL.Milliseconds()).Build()
-			},
-			Decode: func(r kernel.Reply) (int64, error) { return r.AsInt64() },
-		}))
-	}
-	began := time.Now()
-	err := b.Run(ctx)
-	if err == nil {
-		s.renewed.done(keys, began)
-	}
-	return err
 }

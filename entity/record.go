@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,19 +31,6 @@ func (p *Place) tag() string {
 		return tag
 	}
 	return tag + "|" + escaping.Replace(p.Suffix)
-}
-
-func (ix *index) tag() string {
-	p := Place{Index: ix.Name, Prefix: ix.Prefix, Suffix: ix.Suffix, All: ix.Field == ""}
-	return p.tag()
-}
-
-// tag notes the tags of the indexes.
-func (s *core) tag() {
-	for i := range s.spec.Indexes {
-		s.tags = append(s.tags, s.spec.Indexes[i].tag())
-		s.lines += linesOf([]mark{{state: complete, tag: s.tags[i]}})
-	}
 }
 
 // placeOf reads a tag; ok is whether it is one.
@@ -88,14 +74,18 @@ type trace struct {
 	doubted    bool
 }
 
-// traces reads a record, or the segments of one. What is no place it leaves out.
-func (s *core) traces(record string) func(func(trace) bool) {
-	return func(yield func(trace) bool) {
-		for name, value := range pairs(strings.TrimPrefix(record, "=")) {
-			tag, doubted := strings.CutPrefix(name, doubt)
-			if strings.Contains(tag, "|") && !yield(trace{tag, value, slices.Index(s.tags, tag), doubted}) {
+// pairs reads segments: names of indexes, each with a value, a name perhaps several
+// times.
+func pairs(segments string) func(func(name, text string) bool) {
+	return func(yield func(name, text string) bool) {
+		for segments != "" {
+			name, after, _ := strings.Cut(segments, "=")
+			size, after, _ := strings.Cut(after, ":")
+			n, err := strconv.Atoi(size)
+			if err != nil || n < 0 || n > len(after) || !yield(name, after[:n]) {
 				return
 			}
+			segments = after[n:]
 		}
 	}
 }
@@ -107,76 +97,4 @@ func (t trace) key() string {
 		return ""
 	}
 	return p.Prefix + t.value + p.Suffix
-}
-
-// record returns what the ledger is to say of an item: where it is in each index of which
-// that is known, by the name of the index; and what another record says of the others.
-// changed is whether the item is another one than that record knows: of an index that
-// this program does not know it is then in doubt where the item is.
-func (s *core) record(in map[string]string, before string, changed bool) string {
-	record := append(make([]byte, 0, 128), '=')
-	for i := range s.spec.Indexes {
-		if text, known := in[s.spec.Indexes[i].Name]; known {
-			record = appendRecord(record, s.tags[i], text)
-		}
-	}
-	for t := range s.traces(before) {
-		known := false
-		if t.index >= 0 {
-			_, known = in[s.spec.Indexes[t.index].Name]
-		}
-		switch {
-		case known, t.index >= 0 && !t.doubted:
-		case t.doubted || changed:
-			record = appendRecord(record, doubt+t.tag, t.value)
-		default:
-			record = appendRecord(record, t.tag, t.value)
-		}
-	}
-	return string(record)
-}
-
-// unknown returns the entries of an item in indexes that this program does not know.
-func (s *core) unknown(record string) (entries []entry) {
-	for t := range s.traces(record) {
-		if key := t.key(); t.index < 0 && key != "" {
-			entries = append(entries, entry{key: key})
-		}
-	}
-	return entries
-}
-
-// placed returns where an item is by its record, by the names of indexes: what is known for
-// certain.
-func (s *core) placed(record string) map[string]string {
-	in := map[string]string{}
-	for t := range s.traces(record) {
-		if t.index >= 0 && !t.doubted {
-			in[s.spec.Indexes[t.index].Name] = t.value
-		}
-	}
-	return in
-}
-
-// told returns what a record says of the value of each index, of whatever version.
-func (s *core) told(record string) map[string]string {
-	in := map[string]string{}
-	for t := range s.traces(record) {
-		if p, ok := placeOf(t.tag); ok && (t.index >= 0 || in[p.Index] == "") {
-			in[p.Index] = t.value
-		}
-	}
-	return in
-}
-
-// lacking returns the indexes of which the record does not say for certain where the
-// item is.
-func (s *core) lacking(record string) (lacks []int) {
-	in := s.placed(record)
-	for i := range s.spec.Indexes {
-		if _, known := in[s.spec.Indexes[i].Name]; !known {
-			lacks = append(lacks, i)
-		}
-	}
-	return lacks
 }

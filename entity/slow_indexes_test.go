@@ -33,16 +33,16 @@ func some(ctx context.Context, t *testing.T, s *Store[string, note], items int, 
 
 // lacking takes from the ledger that items are in indexes which older programs do not know.
 func lacking(of func(key string) *keywrighttest.Server, notes *Store[string, note], n int) {
-	record := "=" + string(Record(Place{Index: "kind", Prefix: notes.spec.Prefix, Value: "k"})[1:])
-	if notes.apart {
+	record := "=" + string(Record(Place{Index: "kind", Prefix: notes.core.spec.Prefix, Value: "k"})[1:])
+	if notes.core.apart {
 		record = "=#=1:1@=0:~=1:x"
 	}
 	for i := 0; i < n; i += 1000 {
-		ledger := []string{"HSET", notes.spec.Ledger}
+		ledger := []string{"HSET", notes.core.spec.Ledger}
 		for j := i; j < i+1000; j++ {
 			ledger = append(ledger, fmt.Sprintf("m%06d", j), record)
 		}
-		of(notes.spec.Ledger).Pipe(ledger)
+		of(notes.core.spec.Ledger).Pipe(ledger)
 	}
 }
 

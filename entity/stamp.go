@@ -18,7 +18,7 @@ func (s *Store[I, T]) Stamp(ctx context.Context, id I, field Field[T, time.Time]
 	options ...keywright.WriteOption) error {
 	quiet, err := s.stamper(field)
 	if err != nil {
-		return &keywright.Error{Class: keywright.Invalid, Op: "stamp", Entry: s.entry.Name, Err: err,
+		return &keywright.Error{Class: keywright.Invalid, Op: "stamp", Entry: s.core.entry.Name, Err: err,
 			Hint: "stamp a field of type unix_ms or unix that the server does not write itself"}
 	}
 	_, err = quiet.update(ctx, "stamp", id, present, nil, options)
@@ -31,8 +31,8 @@ func (s *Store[I, T]) stamper(field Field[T, time.Time]) (*Store[I, T], error) {
 	if known, ok := s.stampers.Load(field.Name); ok {
 		return known.(*Store[I, T]), nil
 	}
-	i, ok := s.columns[field.Name]
-	if !ok || s.stamped[field.Name] || s.typed.Fields.Columns[i].Sealed {
+	i, ok := s.core.columns[field.Name]
+	if !ok || s.core.stamped[field.Name] || s.typed.Fields.Columns[i].Sealed {
 		return nil, errors.New("the field " + field.Name + " cannot be stamped")
 	}
 	var v T
@@ -44,8 +44,8 @@ func (s *Store[I, T]) stamper(field Field[T, time.Time]) (*Store[I, T], error) {
 	spec := *s.typed
 	spec.Created, spec.Version, spec.Updated, spec.OnUpdate = "", "", field.Name, nil
 	spec.Seconds = text == "1"
-	quiet := New(keywright.Binding{Client: s.client, Entry: s.entry, Err: s.err}, &spec)
-	quiet.hook = s.hook
+	quiet := New(keywright.Binding{Client: s.core.client, Entry: s.core.entry, Err: s.core.err}, &spec)
+	quiet.core.hook = s.core.hook
 	first, _ := s.stampers.LoadOrStore(field.Name, quiet)
 	return first.(*Store[I, T]), nil
 }

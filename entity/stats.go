@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/kernel"
 )
@@ -18,7 +17,7 @@ type Stats struct {
 	Sweeper string        // the process that holds the lease of the sweep, "" for none
 }
 
-// Stats looks at the entity. 3 round trips; O(log n).
+// Stats looks at the entity: see entity.Store.Stats.
 func (s *core) Stats(ctx context.Context) (st Stats, err error) {
 	now, err := s.now(ctx)
 	if err == nil {
@@ -45,32 +44,4 @@ func (s *core) Stats(ctx context.Context) (st Stats, err error) {
 	text, err := ask(ctx, s, s.spec.Lease, []string{"GET"}, optionalText)
 	st.Sweeper = lease.Holder(text)
 	return st, err
-}
-
-// now returns the time in ms by the clock of the ledger.
-func (s *core) now(ctx context.Context) (int64, error) {
-	return kernel.NewOp(kernel.Spec[int64]{
-		Action: s.action("look at", keywright.Reads, s.spec.Ledger, nil),
-		Script: s.scripts.clock, Keys: []string{s.spec.Ledger}, Decode: integer,
-	}).Do(ctx)
-}
-
-func integer(r kernel.Reply) (int64, error) { return r.AsInt64() }
-
-func optionalText(r kernel.Reply) (string, error) {
-	text, err := r.ToString()
-	if kernel.IsNil(err) {
-		return "", nil
-	}
-	return text, err
-}
-
-// ask sends a command that reads a key; TIME goes to the server of the key.
-func ask[V any](ctx context.Context, s *core, key string, words []string,
-	decode func(kernel.Reply) (V, error)) (V, error) {
-	a := s.action("look at", keywright.Reads, key, nil)
-	raw := s.client.Raw()
-	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Arbitrary(words[0]).Keys(key).Args(words[1:]...).ReadOnly())
-	}, decode)
 }

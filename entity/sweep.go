@@ -31,26 +31,14 @@ func (o SweepOptions) lease() time.Duration {
 }
 func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second) }
 
-// Swept describes what a sweep has done.
-type Swept struct {
-	Gone  int // items taken out of their indexes, and announced
-	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
-	Busy  time.Duration
-}
-
-// Sweep cleans up after all items that have expired by now, and announces them.
-// It ends when nothing is due, or when another process is sweeping (Busy says for
-// how long at least). 4 round trips per batch.
+// Sweep sweeps all that is due: see entity.Store.Sweep.
 func (s *core) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
 	turn := s.turn(o)
 	done, err := s.sweepAll(ctx, turn, o)
 	return done.Swept, errors.Join(err, turn.Release(ctx))
 }
 
-// Sweeper sweeps until ctx ends, or the client is closed. Any process may run one: they take turns, and
-// when the one at work dies another goes on after a lease. An item's entries and
-// its event are late by Every at most, or by Every and a lease. Errors do not end
-// it; they are told to failed, unless that is nil.
+// Sweeper sweeps until ctx ends: see entity.Store.Sweeper.
 func (s *core) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
 	ctx, end := s.client.While(ctx)
 	defer end()
@@ -66,15 +54,6 @@ func (s *core) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) 
 		pause(ctx, wait)
 	}
 	_ = turn.Release(context.WithoutCancel(ctx)) // else it ends by itself
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(max(d, time.Millisecond))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // swept is Swept, and how long until the next item is due; 0: unknown.
@@ -216,21 +195,6 @@ func (s *core) records(ctx context.Context, ids []string, d *lot, over *passed) 
 	return there, err
 }
 
-func millis(text string) time.Duration {
-	ms, _ := strconv.ParseInt(text, 10, 64)
-	return time.Duration(ms) * time.Millisecond
-}
-
-// run runs a script that answers with a list of texts.
-func (s *core) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect,
-	keys []string, args ...string) ([]string, error) {
-	texts, err := kernel.NewOp(kernel.Spec[[]string]{
-		Action: s.action(name, effect, keys[0], nil), Script: script, Keys: keys, Args: args,
-		Decode: func(r kernel.Reply) ([]string, error) { return r.AsStrSlice() },
-	}).Do(ctx)
-	return texts, s.refused("", err)
-}
-
 // sweep takes items out of their indexes.
 func (s *core) sweep(ctx context.Context, due []registration) (Swept, error) {
 	keys := []string{s.spec.Expires, s.spec.Ledger}
@@ -301,4 +265,29 @@ func (s *core) dropAll(keys, args []string, due []registration, name func(i int)
 		args = append(append(args, strconv.Itoa(len(members[e]))), members[e]...)
 	}
 	return keys, args
+}
+
+// sweepApart returns sweepAll where the keys are in several slots: it looks at what is
+// due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
+// 4 round trips per batch.
+func (s *core) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+	var over passed
+	for ctx.Err() == nil {
+		began, before := time.Now(), over.items
+		its, wait, busy, err := s.takeOver(ctx, turn, o.batch(), &over)
+		if err != nil || busy > 0 || over.items >= mostPassed || len(its) == 0 && over.items == before {
+			all.Busy, all.next = busy, wait
+			return all, errors.Join(err, s.passedOver(&over))
+		}
+		done, err := s.sweepThese(ctx, its)
+		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
+		if o.Swept != nil && err == nil {
+			o.Swept(done)
+		}
+		if err != nil {
+			return all, errors.Join(err, s.passedOver(&over))
+		}
+		pause(ctx, time.Duration(len(its))*time.Second/time.Duration(o.rate())-time.Since(began))
+	}
+	return all, ctx.Err()
 }

@@ -37,7 +37,7 @@ func TestSweepOnce(t *testing.T) {
 			},
 			"made again, gone by hand": func(n *Store[string, note]) error {
 				_, err := n.Create(t.Context(), "1", a("k", 5))
-				s.Do("DEL", n.key("1"))
+				s.Do("DEL", n.core.key("1"))
 				return err
 			},
 			"made again as else, expired": func(n *Store[string, note]) error {
@@ -51,15 +51,15 @@ func TestSweepOnce(t *testing.T) {
 			_, err := notes.Create(t.Context(), "1", a("k", 5))
 			must(t, err)
 			expire(t, s, notes, "1")
-			turn := notes.turn(SweepOptions{})
-			due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
+			turn := notes.core.turn(SweepOptions{})
+			due, _, _, err := notes.core.due(t.Context(), turn, 200, &passed{})
 			if must(t, err); len(due.items) != 1 {
 				t.Fatalf("%s: %v is due", name, due)
 			}
 			must(t, turn.Release(t.Context()))
 			must(t, meanwhile(notes))
 			before := contents(s, prefix+":")
-			done, err := notes.sweep(t.Context(), due.items)
+			done, err := notes.core.sweep(t.Context(), due.items)
 			must(t, err)
 			if (name == "nothing") != (done.Gone == 1) {
 				t.Errorf("%s: %+v", name, done)
@@ -96,20 +96,20 @@ func TestProlongedByHand(t *testing.T) {
 		for _, id := range []string{"1", "2"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))
 			must(t, err)
-			s.Do("ZADD", notes.spec.Expires, "1", id)
+			s.Do("ZADD", notes.core.spec.Expires, "1", id)
 		}
-		s.Do("PERSIST", notes.key("2"))
-		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
+		s.Do("PERSIST", notes.core.key("2"))
+		turn := notes.core.turn(SweepOptions{})
+		due, _, _, err := notes.core.due(t.Context(), turn, 200, &passed{})
 		must(t, err)
-		done, err := notes.sweep(t.Context(), due.items)
+		done, err := notes.core.sweep(t.Context(), due.items)
 		if must(t, err); done.Gone != 0 || done.Lives != 2 {
 			t.Errorf("%+v", done)
 		}
-		if due, _, _, err = notes.due(t.Context(), turn, 200, &passed{}); err != nil || len(due.items) != 0 {
+		if due, _, _, err = notes.core.due(t.Context(), turn, 200, &passed{}); err != nil || len(due.items) != 0 {
 			t.Errorf("still due: %v %v", due, err)
 		}
-		if at := fmt.Sprint(s.Do("ZSCORE", notes.spec.Expires, "2")); at != "inf" {
+		if at := fmt.Sprint(s.Do("ZSCORE", notes.core.spec.Expires, "2")); at != "inf" {
 			t.Errorf("an item that never ends, ends at %s", at)
 		}
 		if got := notes.listed(t, Query[note]{Of: notes.By("kind", "k")}); len(got) != 2 {
@@ -128,24 +128,24 @@ func TestSweepBatch(t *testing.T) {
 			must(t, err)
 			expire(t, s, notes, fmt.Sprint(i))
 		}
-		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 3, &passed{})
+		turn := notes.core.turn(SweepOptions{})
+		due, _, _, err := notes.core.due(t.Context(), turn, 3, &passed{})
 		if must(t, err); len(due.items) != 3 {
 			t.Fatalf("%d are due at once", len(due.items))
 		}
-		done, err := notes.sweep(t.Context(), due.items)
+		done, err := notes.core.sweep(t.Context(), due.items)
 		if must(t, err); done.Gone != 3 {
 			t.Errorf("%+v", done)
 		}
 		if c := sound(t, notes); c.Expired != 4 {
 			t.Errorf("%+v", c)
 		}
-		for _, key := range []string{notes.spec.Expires, "n:idx:updated"} {
+		for _, key := range []string{notes.core.spec.Expires, "n:idx:updated"} {
 			if n := s.Do("ZCARD", key).(int64); n != 4 {
 				t.Errorf("%d in %s", n, key)
 			}
 		}
-		if n := s.Do("HLEN", notes.spec.Ledger).(int64); n != 4+1 { // and what is said of the indexes
+		if n := s.Do("HLEN", notes.core.spec.Ledger).(int64); n != 4+1 { // and what is said of the indexes
 			t.Errorf("%d in the ledger", n)
 		}
 		for _, w := range mortal(s, "n:") {
@@ -164,12 +164,12 @@ func TestLease(t *testing.T) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
-		dies := notes.turn(SweepOptions{Lease: time.Hour})
-		_, _, busy, err := notes.due(t.Context(), dies, 200, &passed{})
+		dies := notes.core.turn(SweepOptions{Lease: time.Hour})
+		_, _, busy, err := notes.core.due(t.Context(), dies, 200, &passed{})
 		if must(t, err); busy != 0 {
 			t.Errorf("busy for %v", busy)
 		}
-		if _, _, busy, err = notes.due(t.Context(), dies, 200, &passed{}); err != nil || busy != 0 {
+		if _, _, busy, err = notes.core.due(t.Context(), dies, 200, &passed{}); err != nil || busy != 0 {
 			t.Errorf("its own lease: %v %v", busy, err)
 		}
 		done, err := notes.Sweep(t.Context(), SweepOptions{})
@@ -179,12 +179,12 @@ func TestLease(t *testing.T) {
 		for _, w := range mortal(s, "n:") {
 			t.Fatal(w)
 		}
-		s.Do("PEXPIRE", notes.spec.Lease, "1") // its time passes
+		s.Do("PEXPIRE", notes.core.spec.Lease, "1") // its time passes
 		eventually(t, "another takes over", func() bool {
 			done, err := notes.Sweep(t.Context(), SweepOptions{})
 			return err == nil && done.Gone == 1
 		})
-		if n := s.Do("EXISTS", notes.spec.Lease).(int64); n != 0 {
+		if n := s.Do("EXISTS", notes.core.spec.Lease).(int64); n != 0 {
 			t.Error("a sweep that is over keeps its lease")
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
@@ -38,18 +37,10 @@ func (s *Store[I, T]) Replace(ctx context.Context, id I, v T, options ...keywrig
 // it: else it is a *Conflict that wraps ErrVersion, and nothing is written. The
 // declaration must have a version. 1 round trip.
 func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keywright.WriteOption) (Item[I, T], error) {
-	if err := s.versioned(); err != nil {
+	if err := s.core.versioned(); err != nil {
 		return Item[I, T]{}, err
 	}
 	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.known(&item))
-}
-
-func (s *core) versioned() error {
-	if s.spec.Version == "" {
-		return &keywright.Error{Class: keywright.Invalid, Entry: s.entry.Name,
-			Err: errors.New("the entity has no version"), Hint: "declare one: stamps: {version: version}"}
-	}
-	return nil
 }
 
 // whole writes all fields of an item.
@@ -57,28 +48,28 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	options []keywright.WriteOption, known ...string) (Item[I, T], error) {
 	c := &call{condition: condition}
 	key, err := s.typed.Key(id)
-	a := s.action(name, keywright.Writes, key, err)
+	a := s.core.action(name, keywright.Writes, key, err)
 	var in map[string]string
 	if a.Err == nil {
 		if s.typed.Identify != nil {
 			s.typed.Identify(id, &v)
 		}
-		c.id = s.id(key)
+		c.id = s.core.id(key)
 		in, err = s.fill(key, &v, c, options)
-		a = s.action(name, keywright.Writes, key, err)
+		a = s.core.action(name, keywright.Writes, key, err)
 	}
-	c.record = s.record(in, "", true)
+	c.record = s.core.record(in, "", true)
 	c.expected = c.record
 	if len(known) > 0 && known[0] != "" {
 		c.expected = known[0]
 	}
 	adds, drops := c.adds, c.drops
-	c.now = s.written(c.id)
-	out, err := s.write(ctx, &a, c, func(expected string) {
-		c.adds, c.drops, c.dead = adds, drops, s.expired(c.id, expected)
-		c.record = s.record(in, expected, true)
+	c.now = s.core.written(c.id)
+	out, err := s.writer.write(ctx, &a, c, func(expected string) {
+		c.adds, c.drops, c.dead = adds, drops, s.core.expired(c.id, expected)
+		c.record = s.core.record(in, expected, true)
 		if expected != c.record {
-			c.drops = append(drops[:len(drops):len(drops)], s.moved(expected, in)...)
+			c.drops = append(drops[:len(drops):len(drops)], s.core.moved(expected, in)...)
 		}
 	})
 	if err != nil {
@@ -107,24 +98,24 @@ func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteO
 // stampedItem returns an item as it is now on the server.
 func (s *Store[I, T]) stampedItem(id I, v T, out outcome) Item[I, T] {
 	item := Item[I, T]{ID: id, Value: v}
-	if s.spec.Version != "" {
+	if s.core.spec.Version != "" {
 		item.Version = out.version
-		s.set(&item.Value, s.spec.Version, out.text)
+		s.set(&item.Value, s.core.spec.Version, out.text)
 	}
 	now := out.now
-	if s.spec.Seconds {
+	if s.core.spec.Seconds {
 		now /= 1000
 	}
-	s.set(&item.Value, s.spec.Updated, strconv.FormatInt(now, 10))
+	s.set(&item.Value, s.core.spec.Updated, strconv.FormatInt(now, 10))
 	if out.created {
-		s.set(&item.Value, s.spec.Created, strconv.FormatInt(now, 10))
+		s.set(&item.Value, s.core.spec.Created, strconv.FormatInt(now, 10))
 	}
 	return item
 }
 
 func (s *Store[I, T]) set(v *T, field, text string) {
 	if field != "" {
-		_ = s.typed.Fields.Columns[s.columns[field]].Parse(v, text) // a whole number by declaration
+		_ = s.typed.Fields.Columns[s.core.columns[field]].Parse(v, text) // a whole number by declaration
 	}
 }
 
@@ -146,7 +137,7 @@ func (s *Store[I, T]) UpdateWith(ctx context.Context, id I, options []keywright.
 // that wraps ErrVersion and says which it has, and nothing is changed. Versions
 // are never used again, not even after a delete.
 func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes ...Change[T]) (int64, error) {
-	if err := s.versioned(); err != nil {
+	if err := s.core.versioned(); err != nil {
 		return 0, err
 	}
 	return s.update(ctx, "update", id, strconv.FormatInt(version, 10), changes, nil)
@@ -156,7 +147,7 @@ func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes
 // until no other write was in between. An error of f ends it. The declaration must have a
 // version. 2 round trips per attempt.
 func (s *Store[I, T]) Modify(ctx context.Context, id I, f func(*T) error) (Item[I, T], error) {
-	if err := s.versioned(); err != nil { // before it is read: that may renew its TTL
+	if err := s.core.versioned(); err != nil { // before it is read: that may renew its TTL
 		return Item[I, T]{}, err
 	}
 	for {
@@ -187,7 +178,7 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 		if c.set == nil && !c.unset {
 			return nil, errors.New("a change of nothing: the zero Change, which no field has made")
 		}
-		if s.stamped[c.field] {
+		if s.core.stamped[c.field] {
 			return nil, fmt.Errorf("%s is written by the server", c.field)
 		}
 		p.touched[c.field], p.unset[c.field] = true, c.unset
@@ -195,7 +186,7 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 			c.set(&p.v)
 		}
 	}
-	if len(changes) == 0 && s.spec.Updated == "" {
+	if len(changes) == 0 && s.core.spec.Updated == "" {
 		return nil, errors.New("an update without changes, of an entity without a stamp of the update")
 	}
 	return p, nil
@@ -203,13 +194,13 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 
 // touches reports whether a field is another one afterwards.
 func (p *patch[I, T]) touches(field string) bool {
-	return p.touched[field] || field != "" && p.store.stamped[field] && field != p.store.spec.Created
+	return p.touched[field] || field != "" && p.store.core.stamped[field] && field != p.store.core.spec.Created
 }
 
 // fill takes the fields into a call.
 func (p *patch[I, T]) fill(key string, c *call) error {
-	p.store.stamp(c, false)
-	for i, name := range p.store.names {
+	p.store.core.stamp(c, false)
+	for i, name := range p.store.core.names {
 		switch {
 		case p.unset[name]:
 			c.removed = append(c.removed, name)
@@ -227,10 +218,10 @@ func (p *patch[I, T]) fill(key string, c *call) error {
 // moves says what happens to the entries of an item, given its record; needed is
 // whether that must be known.
 func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
-	in := p.store.placed(record)
+	in := p.store.core.placed(record)
 	c.adds, c.drops = nil, nil
-	for i := range p.store.spec.Indexes {
-		ix := &p.store.spec.Indexes[i]
+	for i := range p.store.core.spec.Indexes {
+		ix := &p.store.core.spec.Indexes[i]
 		byValue, byScore := ix.affected(p.touches)
 		if ix.Field == "" {
 			if byScore {
@@ -248,25 +239,17 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 			c.adds = append(c.adds, entry{ix.keyOf(in[ix.Name]), ix.live()})
 		}
 	}
-	c.drops = p.store.moved(record, in)
+	c.drops = p.store.core.moved(record, in)
 	c.record = anyRecord
 	if needed || record != "" && record != anyRecord {
-		c.record = p.store.record(in, record, true)
+		c.record = p.store.core.record(in, record, true)
 	}
 	return needed, nil
 }
 
-// live returns the score of an index as the item has it.
-func (ix *index) live() string {
-	if ix.Score == "" {
-		return unscored
-	}
-	return "@" + ix.Score
-}
-
 // text returns the new value of an index, "" for none.
 func (p *patch[I, T]) text(i int) (string, error) {
-	ix := &p.store.spec.Indexes[i]
+	ix := &p.store.core.spec.Indexes[i]
 	if p.unset[ix.Field] {
 		return "", nil
 	}
@@ -285,27 +268,27 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	if err == nil {
 		err = bad
 	}
-	if err == nil && s.err == nil {
-		c.id = s.id(key)
-		c.now = s.templates(c.id, wasThere, s.spec.OnUpdate)
+	if err == nil && s.core.err == nil {
+		c.id = s.core.id(key)
+		c.now = s.core.templates(c.id, wasThere, s.core.spec.OnUpdate)
 		if err = p.fill(key, c); err == nil {
-			err = s.lifetime(ctx, s.action(name, keywright.Writes, key, nil), p, c, options)
+			err = s.lifetime(ctx, s.core.action(name, keywright.Writes, key, nil), p, c, options)
 		}
 	}
 	var needed bool
-	if err == nil && s.err == nil {
+	if err == nil && s.core.err == nil {
 		needed, err = p.moves("", c)
 	}
-	a := s.action(name, keywright.Writes, key, err)
-	if needed && a.Err == nil && !s.apart {
-		if c.expected, err = s.look(ctx, &a, c.id); err != nil {
+	a := s.core.action(name, keywright.Writes, key, err)
+	if needed && a.Err == nil && !s.core.apart {
+		if c.expected, err = s.core.look(ctx, &a, c.id); err != nil {
 			return 0, err
 		}
 	}
-	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	out, err := s.writer.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
 	if err == nil && out.record != "" {
-		if err = s.outlive(ctx, out.record); err != nil {
-			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.entry.Name, Err: err,
+		if err = s.core.outlive(ctx, out.record); err != nil {
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.core.entry.Name, Err: err,
 				Hint: "the item is changed, and its indexes may end before it: touch it"}
 		}
 	}
@@ -317,15 +300,15 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 // where less is left.
 func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I, T], c *call,
 	options []keywright.WriteOption) (err error) {
-	begins, known := len(options) > 0 || s.entry.TTL.Sliding, 0
-	for _, field := range s.spec.TTLFields {
+	begins, known := len(options) > 0 || s.core.entry.TTL.Sliding, 0
+	for _, field := range s.core.spec.TTLFields {
 		if p.touched[field] {
 			begins, known = true, known+1
 		}
 	}
 	switch {
 	case !begins:
-	case len(options) == 0 && s.typed.TTL != nil && known < len(s.spec.TTLFields):
+	case len(options) == 0 && s.typed.TTL != nil && known < len(s.core.spec.TTLFields):
 		c.ttl, err = s.ruled(ctx, &a)
 	default:
 		c.ttl, err = s.ttl(&p.v, options)
@@ -334,16 +317,6 @@ func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I,
 		c.ttl = "+" + c.ttl // as a read does, it shortens no life
 	}
 	return err
-}
-
-// look reads the record of an item.
-func (s *core) look(ctx context.Context, a *kernel.Action, id string) (string, error) {
-	reading := *a
-	reading.Effect, reading.Key = keywright.Reads, s.spec.Ledger
-	raw := s.client.Raw()
-	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hget().Key(s.spec.Ledger).Field(id).Build())
-	}, optionalText)
 }
 
 // Delete removes an item and reports whether it was there. 2 round trips: where
@@ -357,7 +330,7 @@ func (s *Store[I, T]) Delete(ctx context.Context, id I) (bool, error) {
 // trip.
 func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, error) {
 	condition := present
-	if s.spec.Version != "" {
+	if s.core.spec.Version != "" {
 		condition = strconv.FormatInt(item.Version, 10)
 	}
 	return s.remove(ctx, item.ID, condition, s.known(&item))
@@ -365,110 +338,20 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
 	key, err := s.typed.Key(id)
-	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}}
+	a := s.core.action("delete", keywright.Idempotent, key, err)
+	c := &call{condition: condition, stamps: stamps{version: s.core.spec.Version}}
 	if a.Err == nil {
-		c.id = s.id(key)
-		c.now = s.templates(c.id, wasThere, s.spec.OnDelete)
-		if c.expected = known; known == "" && !s.apart {
-			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
+		c.id = s.core.id(key)
+		c.now = s.core.templates(c.id, wasThere, s.core.spec.OnDelete)
+		if c.expected = known; known == "" && !s.core.apart {
+			if c.expected, err = s.core.look(ctx, &a, c.id); err != nil {
 				return false, err
 			}
 		}
 	}
-	_, err = s.write(ctx, &a, c, func(expected string) { c.drops = s.all(expected) })
+	_, err = s.writer.write(ctx, &a, c, func(expected string) { c.drops = s.core.all(expected) })
 	if errors.Is(err, keywright.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// outcome describes what the server says of a write.
-type outcome struct {
-	code, text string
-	version    int64
-	now        int64 // ms
-	created    bool
-	record     string // of an item whose TTL began again
-}
-
-// write sends a call, and again with the record that was found if another one was
-// expected. arrange fits the call to a record.
-func (s *core) write(ctx context.Context, a *kernel.Action, c *call, arrange func(expected string)) (outcome,
-	error) {
-	if s.apart {
-		return s.writeApart(ctx, a, c)
-	}
-	for {
-		if a.Err == nil {
-			arrange(c.expected)
-		}
-		out, err := s.transmit(ctx, a, c)
-		if err != nil {
-			return outcome{}, err
-		}
-		out.created = out.code == "new"
-		switch out.code {
-		case "record":
-			c.expected, c.found = out.text, true
-			continue
-		case "indexes":
-			if err = s.agree(ctx, out.text); err != nil {
-				return outcome{}, err
-			}
-			continue
-		}
-		return s.verdict(a, out)
-	}
-}
-
-// transmit runs the script that does what a call asks for.
-func (s *core) transmit(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
-	if a.Err != nil || !s.puts(c) {
-		keys, args := s.encode(c)
-		out, err := kernel.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
-		return out, s.refused(c.id, err)
-	}
-	keys, args, indexes := s.putKeys(c)
-	began := time.Now()
-	out, err := kernel.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
-	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
-		s.renewed.done(indexes, began)
-	}
-	return out, s.refused(c.id, err)
-}
-
-// verdict returns what an outcome is to the caller.
-func (s *core) verdict(a *kernel.Action, out outcome) (outcome, error) {
-	switch out.code {
-	case "absent":
-		return out, keywright.ErrNotFound
-	case "present":
-		return out, s.conflict(a, out, ErrExists)
-	case "version":
-		return out, s.conflict(a, out, ErrVersion)
-	}
-	return out, nil
-}
-
-func (s *core) conflict(a *kernel.Action, out outcome, err error) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.entry.Name,
-		Err: &Conflict{Version: out.version, Err: err}}
-}
-
-func decodeOutcome(r kernel.Reply) (out outcome, err error) {
-	texts, err := r.AsStrSlice()
-	if err != nil {
-		return out, err
-	}
-	if len(texts) > 3 {
-		out.record = texts[3]
-	}
-	if len(texts) < 3 {
-		return out, fmt.Errorf("the script answered with %d texts", len(texts))
-	}
-	out.code, out.text = texts[0], texts[1]
-	out.version, _ = strconv.ParseInt(texts[1], 10, 64)
-	out.now, err = strconv.ParseInt(texts[2], 10, 64)
-	return out, err
 }
