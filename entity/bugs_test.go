@@ -10,22 +10,24 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
 
 // together sends writes as one script, as those of many goroutines travel.
-func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
+func (s *Store[I, T]) together(t *testing.T, calls ...*itemkeys.Call) []string {
 	t.Helper()
 	var keys []string
 	args := []string{strconv.Itoa(len(calls))}
 	for _, c := range calls {
-		k, a := s.writer.encode(c)
+		k, a := s.writer.Encode(c)
 		keys, args = append(keys, k...), append(args, a...)
 	}
-	raw := s.core.client.Raw()
+	raw := s.core.Client.Raw()
 	replies, err := raw.Do(t.Context(),
-		raw.B().Eval().Script(parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
+		raw.B().Eval().Script(scripts.Parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
 	must(t, err)
 	var out []string
 	for _, r := range replies {
@@ -39,21 +41,21 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 }
 
 // creating and removing are calls for an item that is a fact.
-func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
+func creating(t *testing.T, s *Store[string, note], id string, v note) *itemkeys.Call {
 	t.Helper()
-	c := &call{id: id, condition: absent}
-	in, err := s.fill(s.core.key(id), &v, c, nil)
+	c := &itemkeys.Call{Id: id, Condition: itemkeys.Absent}
+	in, err := s.fill(s.core.Key(id), &v, c, nil)
 	must(t, err)
-	c.record = s.core.record(in, "", true)
-	c.expected = c.record
+	c.Record = s.core.RecordOf(in, "", true)
+	c.Expected = c.Record
 	return c
 }
 
-func removing(s *Store[string, note], id string, v note) *call {
-	record := s.core.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
+func removing(s *Store[string, note], id string, v note) *itemkeys.Call {
+	record := s.core.RecordOf(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
 		"due": "", "updated": ""}, "", true)
-	return &call{id: id, condition: present, stamps: stamps{version: s.core.spec.Version}, expected: record,
-		drops: s.core.all(record)}
+	return &itemkeys.Call{Id: id, Condition: itemkeys.Present, Stamps: itemkeys.Stamps{Version: s.core.Spec.Version}, Expected: record,
+		Drops: s.core.AllEntries(record)}
 }
 
 // TestVersionsInOneScript: the server's time stands still in a script, and many
@@ -268,7 +270,7 @@ func expire(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], i
 	t.Helper()
 	s.Do("EVAL",
 		"redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', "+
-			"1, ARGV[1]) return 1", "2", notes.core.key(id), notes.core.spec.Expires, id)
+			"1, ARGV[1]) return 1", "2", notes.core.Key(id), notes.core.Spec.Expires, id)
 }
 
 // full fills a server up to its maxmemory.
@@ -287,9 +289,9 @@ func TestFullServer(t *testing.T) {
 			must(t, err)
 		}
 		expire(t, s, notes, "0")
-		s.Do("PEXPIREAT", notes.core.key("1"), "99999999999999")
-		s.Do("ZADD", notes.core.spec.Expires, "1", "1") // prolonged by hand
-		s.Do("PERSIST", notes.core.key("2"))
+		s.Do("PEXPIREAT", notes.core.Key("1"), "99999999999999")
+		s.Do("ZADD", notes.core.Spec.Expires, "1", "1") // prolonged by hand
+		s.Do("PERSIST", notes.core.Key("2"))
 		full(s)
 		_, err := notes.Create(t.Context(), "5", a("fact", 5))
 		if class, _ := keywright.ClassOf(err); class != keywright.NotApplied {
@@ -469,7 +471,7 @@ func TestImmortal(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("fact", 5))
 		must(t, err)
-		s.Do("PERSIST", notes.core.key("1"))
+		s.Do("PERSIST", notes.core.Key("1"))
 		var found []string
 		c, err := notes.Check(t.Context(),
 			CheckOptions{Apply: true, Found: func(p Problem) { found = append(found, p.What) }})

@@ -4,12 +4,13 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/value"
 )
 
 // ttl returns the TTL of a write in the form of the script.
 func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error) {
-	ms, asked, err := s.core.entry.Choose(options)
+	ms, asked, err := s.core.Entry.Choose(options)
 	if err != nil {
 		return "", err
 	}
@@ -18,7 +19,7 @@ func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error)
 			ms = rule.Milliseconds()
 		}
 	}
-	if ms == 0 && s.core.spec.Expires != "" {
+	if ms == 0 && s.core.Spec.Expires != "" {
 		return "", nil
 	}
 	return strconv.FormatInt(ms, 10), nil
@@ -26,54 +27,54 @@ func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error)
 
 // texts returns the fields of a value as they are stored. Those that the server
 // stamps come first, without their texts.
-func (s *Store[I, T]) texts(key string, v *T, c *call) error {
-	s.core.stamp(c, true)
+func (s *Store[I, T]) texts(key string, v *T, c *itemkeys.Call) error {
+	s.core.Stamp(c, true)
 	columns := s.typed.Fields.Columns
 	for i := range columns {
 		col := &columns[i]
-		if s.core.stamped[col.Name] {
+		if s.core.Stamped[col.Name] {
 			continue
 		}
-		text, there, err := s.text(key, v, i)
+		text, there, err := s.Text(key, v, i)
 		switch {
 		case err != nil:
 			return value.In(col.Name, err)
 		case there:
-			c.fields = append(c.fields, col.Name, text)
+			c.Fields = append(c.Fields, col.Name, text)
 		default:
-			c.removed = append(c.removed, col.Name)
+			c.Removed = append(c.Removed, col.Name)
 		}
 	}
 	return nil
 }
 
-// text returns one field as it is stored: sealed if it is declared encrypted.
-func (s *Store[I, T]) text(key string, v *T, column int) (string, bool, error) {
+// Text returns one field as it is stored: sealed if it is declared encrypted.
+func (s *Store[I, T]) Text(key string, v *T, column int) (string, bool, error) {
 	col := &s.typed.Fields.Columns[column]
 	text, there, err := col.Text(v)
 	if err == nil && there && col.Sealed {
-		text, err = s.core.client.Seal(s.core.entry, key, col.Name, text)
+		text, err = s.core.Client.Seal(s.core.Entry, key, col.Name, text)
 	}
 	return text, there, err
 }
 
 // describe says in which indexes a value is: what to add, and the record.
-func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) {
-	in, c.at = map[string]string{}, make([]string, len(s.core.spec.Indexes))
-	for i := range s.core.spec.Indexes {
-		ix := &s.core.spec.Indexes[i]
+func (s *Store[I, T]) describe(v *T, c *itemkeys.Call) (in map[string]string, err error) {
+	in, c.At = map[string]string{}, make([]string, len(s.core.Spec.Indexes))
+	for i := range s.core.Spec.Indexes {
+		ix := &s.core.Spec.Indexes[i]
 		e, there, err := s.entryOf(i, v)
 		switch {
 		case err != nil:
 			return nil, err
 		case there:
-			c.adds, c.at[i] = append(c.adds, e), e.key
-		case e.key != "":
-			c.drops = append(c.drops, entry{key: e.key})
+			c.Adds, c.At[i] = append(c.Adds, e), e.Key
+		case e.Key != "":
+			c.Drops = append(c.Drops, itemkeys.Entry{Key: e.Key})
 		}
 		in[ix.Name] = "" // it is known that it is nowhere
-		if ix.Field != "" && e.key != "" {
-			in[ix.Name] = ix.text(e.key)
+		if ix.Field != "" && e.Key != "" {
+			in[ix.Name] = ix.Text(e.Key)
 		}
 	}
 	return in, nil
@@ -81,42 +82,42 @@ func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) 
 
 // entryOf returns where a value is in an index, if it is. One that lacks only the
 // score has the key, and is not there.
-func (s *Store[I, T]) entryOf(i int, v *T) (e entry, there bool, err error) {
-	ix := &s.core.spec.Indexes[i]
+func (s *Store[I, T]) entryOf(i int, v *T) (e itemkeys.Entry, there bool, err error) {
+	ix := &s.core.Spec.Indexes[i]
 	columns := s.typed.Fields.Columns
-	e.key = ix.Prefix
+	e.Key = ix.Prefix
 	if ix.Field != "" {
-		if _, there, err = columns[s.core.columns[ix.Field]].Text(v); err != nil || !there {
-			return entry{}, false, err
+		if _, there, err = columns[s.core.Columns[ix.Field]].Text(v); err != nil || !there {
+			return itemkeys.Entry{}, false, err
 		}
-		if e.key, err = s.typed.Indexes[i].Key(v); err != nil {
-			return entry{}, false, err
+		if e.Key, err = s.typed.Indexes[i].Key(v); err != nil {
+			return itemkeys.Entry{}, false, err
 		}
 	}
 	switch {
 	case ix.Score == "":
-		e.score = unscored
+		e.Score = itemkeys.Unscored
 		return e, true, nil
-	case s.core.stamped[ix.Score]:
-		e.score = "@" + ix.Score
+	case s.core.Stamped[ix.Score]:
+		e.Score = "@" + ix.Score
 		return e, true, nil
 	}
-	e.score, there, err = columns[s.core.columns[ix.Score]].Text(v)
+	e.Score, there, err = columns[s.core.Columns[ix.Score]].Text(v)
 	return e, there, err
 }
 
-// known returns the record of an item as it was read or written; "" if it is not
+// Known returns the record of an item as it was read or written; "" if it is not
 // known.
-func (s *Store[I, T]) known(item *Item[I, T]) string {
+func (s *Store[I, T]) Known(item *Item[I, T]) string {
 	if item.record != "" || item.texts == nil {
 		return item.record
 	}
 	texts := item.texts
 	in := map[string]string{}
-	for i := range s.core.spec.Indexes {
-		if in[s.core.spec.Indexes[i].Name] = ""; s.core.spec.Indexes[i].Field != "" {
-			in[s.core.spec.Indexes[i].Name] = texts[s.core.columns[s.core.spec.Indexes[i].Field]].text
+	for i := range s.core.Spec.Indexes {
+		if in[s.core.Spec.Indexes[i].Name] = ""; s.core.Spec.Indexes[i].Field != "" {
+			in[s.core.Spec.Indexes[i].Name] = texts[s.core.Columns[s.core.Spec.Indexes[i].Field]].Text
 		}
 	}
-	return s.core.record(in, "", false)
+	return s.core.RecordOf(in, "", false)
 }

@@ -22,6 +22,12 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/paging"
+	"github.com/keywright/keywright/entity/internal/upkeep"
+	"github.com/keywright/keywright/entity/internal/writer"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/value"
 )
 
@@ -52,7 +58,7 @@ type Spec[I, T any] struct {
 	TTL       func(v *T) time.Duration
 	TTLFields []string
 
-	OnCreate, OnUpdate, OnDelete, OnExpire []Event
+	OnCreate, OnUpdate, OnDelete, OnExpire []itemkeys.Event
 }
 
 // Index represents one index of an entity.
@@ -69,12 +75,65 @@ type Index[T any] struct {
 	Legal func(key string) bool
 }
 
+// The types that an entity shares with what works on its keys.
+type (
+	// Event represents a message that goes out in the same step as a change.
+	Event = itemkeys.Event
+	// Part represents one field of a message, or a piece of a channel's name.
+	Part = itemkeys.Part
+	// Mode describes how an event is sent.
+	Mode = itemkeys.Mode
+	// Conflict represents a condition that does not hold; nothing was changed. It is ErrExists or ErrVersion to
+	// errors.Is.
+	Conflict = itemkeys.Conflict
+	// Errors describes what went wrong with some of many items, by their place in the arguments.
+	Errors = itemkeys.Errors
+	// SweepOptions say how hard a sweep works.
+	SweepOptions = upkeep.SweepOptions
+	// Swept describes what a sweep has done.
+	Swept = crossslot.Swept
+	// CheckOptions say how a check works.
+	CheckOptions = upkeep.CheckOptions
+	// Checked describes what a check has found.
+	Checked = upkeep.Checked
+	// Problem represents something wrong with the entries of one item.
+	Problem = upkeep.Problem
+	// IndexOptions say what Indexes does.
+	IndexOptions = upkeep.IndexOptions
+	// IndexReport describes what Indexes has found, and done.
+	IndexReport = upkeep.IndexReport
+	// IndexState represents one index on the server.
+	IndexState = upkeep.IndexState
+	// Stats describes how an entity is doing.
+	Stats = upkeep.Stats
+)
+
+// The modes.
+const (
+	Publish        = itemkeys.Publish        // PUBLISH
+	PublishSharded = itemkeys.PublishSharded // SPUBLISH
+	Append         = itemkeys.Append         // XADD to a stream
+)
+
+var (
+	// ErrExists reports an item that is there already.
+	ErrExists = itemkeys.ErrExists
+	// ErrVersion reports an item that was changed since it was read.
+	ErrVersion = itemkeys.ErrVersion
+	// ErrForm is what is said of a ledger, or of an entry of it, that a newer program keeps. Its class is Refused, and
+	// nothing was changed.
+	ErrForm = ledger.ErrForm
+	// ErrIncomplete reports a list of an index that may lack items: they were written by a program that does not know the
+	// index, and `keywright entities index --apply` was not run since.
+	ErrIncomplete = paging.ErrIncomplete
+)
+
 // Store represents the items of an entity. It is safe for concurrent use; make one per
 // client.
 type Store[I, T any] struct {
-	core     *core
-	writer   *writer
-	lister   *lister
+	core     *itemkeys.Keys
+	writer   *writer.Writer
+	lister   *paging.Lister
 	typed    *Spec[I, T]
 	stampers sync.Map // field → the store that stamps it
 }
@@ -84,24 +143,24 @@ func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
 	own := *from
 	own.entry = b.Entry
 	s := &Store[I, T]{typed: &own}
-	s.core = newCore(b, s.description())
-	s.writer, s.lister = newWriter(s.core), &lister{core: s.core}
+	s.core = itemkeys.New(b, s.description())
+	s.writer, s.lister = writer.New(s.core), &paging.Lister{Core: s.core}
 	return s
 }
 
 // description returns what of the Spec does not depend on the types of ids and values.
-func (s *Store[I, T]) description() *description {
+func (s *Store[I, T]) description() *itemkeys.Description {
 	from := s.typed
-	d := &description{Prefix: from.Prefix, Suffix: from.Suffix, IsItem: s.isItem, Expires: from.Expires,
+	d := &itemkeys.Description{Prefix: from.Prefix, Suffix: from.Suffix, IsItem: s.isItem, Expires: from.Expires,
 		Ledger: from.Ledger, Pending: from.Pending, Lease: from.Lease, IndexTTL: from.IndexTTL, Created: from.Created,
 		Version: from.Version, Updated: from.Updated, Seconds: from.Seconds, TTLFields: from.TTLFields,
 		OnCreate: from.OnCreate, OnUpdate: from.OnUpdate, OnDelete: from.OnDelete, OnExpire: from.OnExpire}
 	for _, col := range from.Fields.Columns {
-		d.Columns = append(d.Columns, column{Name: col.Name, Optional: col.Optional})
+		d.Columns = append(d.Columns, itemkeys.Column{Name: col.Name, Optional: col.Optional})
 	}
 	for i := range from.Indexes {
 		ix := &from.Indexes[i]
-		d.Indexes = append(d.Indexes, index{Name: ix.Name, Field: ix.Field, Prefix: ix.Prefix, Suffix: ix.Suffix,
+		d.Indexes = append(d.Indexes, itemkeys.Index{Name: ix.Name, Field: ix.Field, Prefix: ix.Prefix, Suffix: ix.Suffix,
 			Score: ix.Score, Legal: ix.Legal})
 	}
 	if from.Pieces != nil {
@@ -126,11 +185,11 @@ func (s *Store[I, T]) keyPieces(key string) []string {
 }
 
 // rule returns the lifetime by rule of an item with these fields, if they tell it.
-func (s *Store[I, T]) rule(texts map[string]text) (ttl time.Duration, known bool) {
+func (s *Store[I, T]) rule(texts map[string]itemkeys.StoredText) (ttl time.Duration, known bool) {
 	var v T
 	for _, name := range s.typed.TTLFields {
-		t, col := texts[name], &s.typed.Fields.Columns[s.core.columns[name]]
-		if !(t.there && col.Parse(&v, t.text) == nil || !t.there && col.Optional) {
+		t, col := texts[name], &s.typed.Fields.Columns[s.core.Columns[name]]
+		if !(t.There && col.Parse(&v, t.Text) == nil || !t.There && col.Optional) {
 			return 0, false
 		}
 	}
@@ -143,8 +202,8 @@ type Item[I, T any] struct {
 	Value   T
 	Version int64 // 0 if the declaration has no version
 
-	texts  []text // as they were read, by column
-	record string // what the ledger said after the write that gave it
+	texts  []itemkeys.StoredText // as they were read, by column
+	record string                // what the ledger said after the write that gave it
 }
 
 // Change represents a new value of one field.
@@ -183,8 +242,8 @@ func (f OptionalField[T, F]) Unset() Change[T] { return Change[T]{field: f.Name,
 // this store is none, and none of which the id has another key: Parse may look at the
 // shape of a key alone, and not at what all keys of a store share.
 func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
-	if len(key) < len(s.core.spec.Prefix)+len(s.core.spec.Suffix) || !strings.HasPrefix(key, s.core.spec.Prefix) ||
-		!strings.HasSuffix(key, s.core.spec.Suffix) {
+	if len(key) < len(s.core.Spec.Prefix)+len(s.core.Spec.Suffix) || !strings.HasPrefix(key, s.core.Spec.Prefix) ||
+		!strings.HasSuffix(key, s.core.Spec.Suffix) {
 		return id, false
 	}
 	if id, ok = s.typed.Parse(key); ok {
@@ -195,4 +254,4 @@ func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
 }
 
 // KeyOf returns the key of an item by the text of its id, as Problem has it.
-func (s *Store[I, T]) KeyOf(id string) string { return s.core.key(id) }
+func (s *Store[I, T]) KeyOf(id string) string { return s.core.Key(id) }

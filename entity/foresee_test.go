@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/paging"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
@@ -65,10 +66,10 @@ func TestForesight(t *testing.T) {
 					must(t, err)
 				}
 			}
-			fresh := storeOf(notes.core.client, notes.typed)
+			fresh := storeOf(notes.core.Client, notes.typed)
 			for i, q := range queries {
 				got, want := walk(t, notes, q), walk(t, fresh, q)
-				if q.Of.index.Score == "" {
+				if q.Of.Index.Score == "" {
 					slices.Sort(got)
 					slices.Sort(want)
 				}
@@ -126,17 +127,17 @@ func TestForeseenWhileItMoves(t *testing.T) {
 		for i, q := range []Query[note]{{Of: notes.By("kind", "fact")}, {Of: notes.By("due", "")}} {
 			same(t, "at first", notes.listed(t, q), []string{"1", "2"})
 			asked := q.plain()
-			had := notes.lister.seen.get(asked.page())
-			act := notes.core.action("list", keywright.Reads, q.Of.key, nil)
-			members, _, _, err := notes.lister.ahead(ctx, &act, asked.page(), had)
+			had := notes.lister.Cache.Get(asked.Page())
+			act := notes.core.Action("list", keywright.Reads, q.Of.Key, nil)
+			members, _, _, err := notes.lister.Ahead(ctx, &act, asked.Page(), had)
 			must(t, err)
 			change := []Change[note]{setKind.Set("else"), setDue.Set(time.UnixMilli(60))}[i]
 			_, err = other.Update(ctx, "1", change)
 			must(t, err)
-			_, texts, _, err := notes.lister.ahead(ctx, &act, asked.page(), had)
+			_, texts, _, err := notes.lister.Ahead(ctx, &act, asked.Page(), had)
 			must(t, err)
-			rows, _ := living(had, texts)
-			if !notes.lister.moving(q.Of.indexKey, members, rows) {
+			rows, _ := paging.Living(had, texts)
+			if !notes.lister.Moving(q.Of.IndexKey, members, rows) {
 				t.Errorf("query %d lists an item where it is no longer", i)
 			}
 		}

@@ -7,27 +7,28 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/paging"
 	"github.com/keywright/keywright/kernel"
 )
 
 // Of represents the items of one value of an index, or all items of an index over all of
 // them. Generated code makes it.
-type Of[T any] struct{ indexKey }
+type Of[T any] struct{ paging.IndexKey }
 
 // By returns an index by its name; value is that of its key, "" for an index
 // over all items.
 func (s *Store[I, T]) By(name, value string) Of[T] {
-	ix, err := s.core.index(name)
+	ix, err := s.core.Index(name)
 	if err != nil {
-		return Of[T]{indexKey{err: err}}
+		return Of[T]{paging.IndexKey{Err: err}}
 	}
-	return Of[T]{indexKey{index: ix, key: ix.keyOf(value)}}
+	return Of[T]{paging.IndexKey{Index: ix, Key: ix.KeyOf(value)}}
 }
 
 // At returns an index whose key was built, or could not be.
 func (s *Store[I, T]) At(name, key string, err error) Of[T] {
-	ix, unknown := s.core.index(name)
-	return Of[T]{indexKey{index: ix, key: key, err: errors.Join(err, unknown)}}
+	ix, unknown := s.core.Index(name)
+	return Of[T]{paging.IndexKey{Index: ix, Key: key, Err: errors.Join(err, unknown)}}
 }
 
 // Like returns the items that are in an index where v is.
@@ -59,10 +60,10 @@ type Query[T any] struct {
 }
 
 // plain returns the query without the type of the items.
-func (q *Query[T]) plain() query {
-	out := query{Of: q.Of.indexKey, From: q.From, To: q.To, Newest: q.Newest, Limit: q.Limit, After: q.After, Whole: q.Whole}
+func (q *Query[T]) plain() paging.Query {
+	out := paging.Query{Of: q.Of.IndexKey, From: q.From, To: q.To, Newest: q.Newest, Limit: q.Limit, After: q.After, Whole: q.Whole}
 	for _, of := range q.And {
-		out.And = append(out.And, of.indexKey)
+		out.And = append(out.And, of.IndexKey)
 	}
 	return out
 }
@@ -85,17 +86,17 @@ type Page[I, T any] struct {
 // listed before has new items. O(log n + page).
 func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) {
 	asked := q.plain()
-	l, err := s.lister.rows(ctx, asked)
+	l, err := s.lister.Rows(ctx, asked)
 	if err != nil {
 		return Page[I, T]{}, err
 	}
-	p := Page[I, T]{Items: make([]Item[I, T], 0, len(l.rows)), Next: l.next, Gone: l.gone, Incomplete: l.incomplete}
-	for _, row := range s.lister.belonging(&asked, s.core.names, l.rows) {
-		id, key, err := s.named(row.id)
+	p := Page[I, T]{Items: make([]Item[I, T], 0, len(l.Rows)), Next: l.Next, Gone: l.Gone, Incomplete: l.Incomplete}
+	for _, row := range s.lister.Belonging(&asked, s.core.Names, l.Rows) {
+		id, key, err := s.named(row.Id)
 		if err != nil {
 			return p, err
 		}
-		item, err := s.item(id, key, row.texts)
+		item, err := s.item(id, key, row.Texts)
 		if err != nil {
 			return p, err
 		}
@@ -115,18 +116,18 @@ type IDs[I any] struct {
 func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error) {
 	var fields []string
 	asked := q.plain()
-	for _, of := range append([]indexKey{asked.Of}, asked.And...) {
-		if of.index != nil && of.index.Field != "" && !s.core.apart { // else the items were looked at
-			fields = append(fields, of.index.Field)
+	for _, of := range append([]paging.IndexKey{asked.Of}, asked.And...) {
+		if of.Index != nil && of.Index.Field != "" && !s.core.CrossSlot { // else the items were looked at
+			fields = append(fields, of.Index.Field)
 		}
 	}
-	l, err := s.lister.list(ctx, asked, fields)
+	l, err := s.lister.List(ctx, asked, fields)
 	if err != nil {
 		return p, err
 	}
-	p.Next, p.Incomplete = l.next, l.incomplete
-	for _, row := range s.lister.belonging(&asked, fields, l.rows) {
-		id, _, err := s.named(row.id)
+	p.Next, p.Incomplete = l.Next, l.Incomplete
+	for _, row := range s.lister.Belonging(&asked, fields, l.Rows) {
+		id, _, err := s.named(row.Id)
 		if err != nil {
 			return IDs[I]{}, err
 		}
@@ -137,7 +138,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 
 // named reads the id of an item from a member of an index.
 func (s *Store[I, T]) named(text string) (id I, key string, err error) {
-	key = s.core.key(text)
+	key = s.core.Key(text)
 	id, ok := s.parsed(key)
 	if !ok {
 		return id, key, s.broken(key, "", errors.New("a member of an index is no id of an item"))
@@ -149,7 +150,7 @@ func (s *Store[I, T]) named(text string) (id I, key string, err error) {
 // the items of an index that is not complete that is ErrIncomplete.
 func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T], error] {
 	return func(yield func(Item[I, T], error) bool) {
-		lacks := listed{}
+		lacks := paging.Rows{}
 		for {
 			page, err := s.List(ctx, q)
 			if err != nil {
@@ -161,10 +162,10 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 					return
 				}
 			}
-			lacks.incomplete = lacks.incomplete || page.Incomplete
+			lacks.Incomplete = lacks.Incomplete || page.Incomplete
 			if q.After = page.Next; q.After == "" {
-				if asked := (query{Whole: true}); lacks.incomplete {
-					yield(Item[I, T]{}, s.lister.refuse(&asked, &lacks))
+				if asked := (paging.Query{Whole: true}); lacks.Incomplete {
+					yield(Item[I, T]{}, s.lister.Refuse(&asked, &lacks))
 				}
 				return
 			}
@@ -178,19 +179,19 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 // item that has expired. Where the keys are in several slots it is never exact
 // (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
-	q := query{Of: of.indexKey, From: from, To: to}
-	a := s.core.action("count", keywright.Reads, of.key, q.check())
+	q := paging.Query{Of: of.IndexKey, From: from, To: to}
+	a := s.core.Action("count", keywright.Reads, of.Key, q.Check())
 	if a.Err != nil {
 		return 0, false, a.Err
 	}
-	keys := []string{of.key}
-	if !s.core.apart {
-		if keys = append(keys, s.core.spec.Ledger); s.core.spec.Expires != "" {
-			keys = append(keys, s.core.spec.Expires)
+	keys := []string{of.Key}
+	if !s.core.CrossSlot {
+		if keys = append(keys, s.core.Spec.Ledger); s.core.Spec.Expires != "" {
+			keys = append(keys, s.core.Spec.Expires)
 		}
 	}
 	reply, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
-		Action: a, Script: s.core.scripts.count, Keys: keys, Args: []string{or(from, "-inf"), or(to, "+inf"), "1000"},
+		Action: a, Script: s.core.Scripts.Count, Keys: keys, Args: []string{paging.Or(from, "-inf"), paging.Or(to, "+inf"), "1000"},
 		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
@@ -199,7 +200,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	n, err = reply[0].AsInt64()
 	whole, _ := reply[1].ToString()
 	said, _ := reply[2].ToString()
-	return n, whole == "1" && !s.core.apart && !s.lister.incomplete(&q, said), err
+	return n, whole == "1" && !s.core.CrossSlot && !s.lister.Incomplete(&q, said), err
 }
 
 // All gives all items, in no order, page by page: those that are there from
@@ -227,10 +228,10 @@ func (s *Store[I, T]) All(ctx context.Context) iter.Seq2[Item[I, T], error] {
 // registered gives the ids in the ledger, page by page.
 func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 	return func(yield func([]I, error) bool) {
-		for ids, err := range s.core.ledger(ctx) {
+		for ids, err := range s.core.ScanLedger(ctx) {
 			out := make([]I, 0, len(ids))
 			for _, r := range ids {
-				if id, ok := s.parsed(s.core.key(r.id)); ok {
+				if id, ok := s.parsed(s.core.Key(r.Id)); ok {
 					out = append(out, id)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 )
 
 // CreateAll is Create of many items: their ID and Value count. It gives them as
@@ -23,7 +24,7 @@ func (s *Store[I, T]) PutAll(ctx context.Context, items []Item[I, T], options ..
 
 func (s *Store[I, T]) writeAll(items []Item[I, T], write func(Item[I, T]) (Item[I, T], error)) ([]Item[I, T], error) {
 	out := slices.Clone(items)
-	return out, atOnce(len(items), func(i int) (err error) {
+	return out, itemkeys.AtOnce(len(items), func(i int) (err error) {
 		item, err := write(items[i])
 		if err == nil {
 			out[i] = item
@@ -35,13 +36,13 @@ func (s *Store[I, T]) writeAll(items []Item[I, T], write func(Item[I, T]) (Item[
 // TouchAll is Touch of many items: a missing one is keywright.ErrNotFound in
 // Errors.
 func (s *Store[I, T]) TouchAll(ctx context.Context, ids []I, options ...keywright.WriteOption) error {
-	return atOnce(len(ids), func(i int) error { return s.Touch(ctx, ids[i], options...) })
+	return itemkeys.AtOnce(len(ids), func(i int) error { return s.Touch(ctx, ids[i], options...) })
 }
 
 // DeleteAll is Delete of many items, and gives how many there were.
 func (s *Store[I, T]) DeleteAll(ctx context.Context, ids ...I) (n int, err error) {
 	there := make([]bool, len(ids))
-	err = atOnce(len(ids), func(i int) (err error) {
+	err = itemkeys.AtOnce(len(ids), func(i int) (err error) {
 		there[i], err = s.Delete(ctx, ids[i])
 		return err
 	})

@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 			h := newHarm(t, brand, seed, brand == keywrighttest.Redis == (seed%2 == 0))
 			for i := range steps {
 				h.hurt(i)
-				h.step()
+				h.Step()
 				h.heal(i)
 				if i%250 == 249 || i == steps-1 {
 					h.compare()
@@ -92,7 +92,7 @@ func (h *harm) hurt(step int) {
 // kill ends the server in the middle of a write.
 func (h *harm) kill() {
 	h.t.Helper()
-	h.write("0", change{what: "put", next: a("fact", 1)}, func() (int64, error) {
+	h.Write("0", change{what: "put", next: a("fact", 1)}, func() (int64, error) {
 		type result struct {
 			item Item[string, note]
 			err  error
@@ -141,7 +141,7 @@ func (h *harm) compare() {
 		h.t.Fatal(err)
 	}
 	h.swept() // a command of a connection that was cut may have come late
-	h.agree()
+	h.Agree()
 	h.announcing(nil)
 	if h.t.Failed() {
 		h.t.FailNow()

@@ -41,7 +41,7 @@ func used(t *testing.T, notes *Store[string, note]) {
 	sound(t, notes)
 	spec := *notes.typed
 	spec.Updated = ""
-	plain := storeOf(notes.core.client, &spec)
+	plain := storeOf(notes.core.Client, &spec)
 	if _, err := plain.Update(ctx, "1"); err == nil {
 		t.Error("an update of nothing, without a stamp")
 	}

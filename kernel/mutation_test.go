@@ -83,7 +83,7 @@ var mutations = map[string][]mutation.Row{
 			"TestCloseEndsWhatRuns"},
 		{"pressure goes on without its client", "../pressure/pressure.go", "ctx, end := w.client.While(ctx)",
 			"end := func() {}", "TestCloseEndsWhatRuns"},
-		{"a sweeper goes on without its client", "../entity/sweep.go", "ctx, end := s.client.While(ctx)", "end := func() {}",
+		{"a sweeper goes on without its client", "../entity/internal/upkeep/sweep.go", "ctx, end := s.Client.While(ctx)", "end := func() {}",
 			"TestCloseEndsWhatRuns"},
 	},
 	"../internal/gather": {
