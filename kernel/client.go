@@ -226,6 +226,24 @@ func openHint(err error) string {
 	return "check the URL, and that the server is up: `keywright doctor`"
 }
 
+// SetCredentials gives a running client another user or password, as when a
+// password is changed in turn. Connections that are made from now on log in with
+// them, and those that live do so within about a second; one that listens to channels
+// when it is made again. First let the server take both passwords (ACL SETUSER name
+// >new), then call this, then take the old one away. A login that the server refuses
+// costs the connection. The credentials of sentinels stay.
+func (c *Client) SetCredentials(user, password string) error {
+	g := c.rooms.gate
+	switch {
+	case g == nil:
+		return &Error{Op: "set credentials", Err: errors.New("this client was made by New, of one that logs in by itself")}
+	case password == "":
+		return &Error{Op: "set credentials", Err: errors.New("there is no password")}
+	}
+	g.setCredentials(user, password)
+	return nil
+}
+
 // Close ends every connection. What is under way and what comes later fails with
 // ErrClosed.
 func (c *Client) Close() {

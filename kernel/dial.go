@@ -24,7 +24,7 @@ type dialGate struct {
 	now     func() time.Time
 	life    context.Context // of the client: no dial outlives it
 	// of connections that are lost, tried again and made again; called with mu held, for their order
-	tell func(Notice)
+	tell func(notice.Notice)
 
 	// unrest counts why a caller may have to wait longer than its context: dials
 	// under way, servers that are down, connections that do not answer. 0: none.
@@ -65,7 +65,7 @@ const (
 
 func newDialGate(network string, timeout time.Duration) *dialGate {
 	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(),
-		open: context.Background(), tell: func(Notice) {},
+		open: context.Background(), tell: func(notice.Notice) {},
 		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
 }
 
@@ -186,7 +186,7 @@ func (g *dialGate) attempt(addr string) (ended func()) {
 	}
 	if o.dials++; o.dials == 1 {
 		o.attempts++
-		g.tell(Notice{Kind: notice.Reconnecting, Attempt: o.attempts, Elapsed: g.now().Sub(o.since)})
+		g.tell(notice.Notice{Kind: notice.Reconnecting, Attempt: o.attempts, Elapsed: g.now().Sub(o.since)})
 	}
 	return func() {
 		g.mu.Lock()
@@ -241,7 +241,7 @@ func (g *dialGate) isDown(addr string, lost error) {
 	}
 	if lost != nil && !o.lost {
 		o.since, o.lost, o.attempts = g.now(), true, 0
-		g.tell(Notice{Kind: notice.Disconnected, Err: lost})
+		g.tell(notice.Notice{Kind: notice.Disconnected, Err: lost})
 	}
 	o.until = g.now().Add(2 * g.timeout)
 	if !o.counted {

@@ -50,7 +50,7 @@ var classNames = [...]string{"invalid", "not applied", "retryable", "unknown out
 func (c Class) String() string { return classNames[c] }
 
 // ErrClosed is what every operation of a client fails with that was closed.
-var ErrClosed = errors.New("the client is closed")
+var ErrClosed = errClosed
 
 // Error represents an operation that failed.
 type Error struct {

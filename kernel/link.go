@@ -152,7 +152,7 @@ func (g *dialGate) loggedIn(l *link) {
 	}
 	if g.reached(o); o.lost {
 		o.lost, o.back = false, g.now()
-		g.tell(Notice{Kind: notice.Reconnected, Elapsed: o.back.Sub(o.since)})
+		g.tell(notice.Notice{Kind: notice.Reconnected, Elapsed: o.back.Sub(o.since)})
 	}
 }
 

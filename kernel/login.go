@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"net"
 	"time"
 
@@ -21,25 +20,12 @@ type login struct {
 // lookAgain says how soon a connection hears of new credentials.
 const lookAgain = time.Second
 
-// SetCredentials gives a running client another user or password, as when a
-// password is changed in turn. Connections that are made from now on log in with
-// them, and those that live do so within about a second; one that listens to channels
-// when it is made again. First let the server take both passwords (ACL SETUSER name
-// >new), then call this, then take the old one away. A login that the server refuses
-// costs the connection. The credentials of sentinels stay.
-func (c *Client) SetCredentials(user, password string) error {
-	g := c.rooms.gate
-	switch {
-	case g == nil:
-		return &Error{Op: "set credentials", Err: errors.New("this client was made by New, of one that logs in by itself")}
-	case password == "":
-		return &Error{Op: "set credentials", Err: errors.New("there is no password")}
-	}
+// setCredentials gives connections another user or password: see kernel.Client.SetCredentials.
+func (g *dialGate) setCredentials(user, password string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.login.user, g.login.password = user, password
 	g.login.version++
-	return nil
 }
 
 func newLogin(c connect.Config) login {

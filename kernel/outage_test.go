@@ -16,7 +16,7 @@ func TestAnIdleClientKnowsOfItsLoss(t *testing.T) {
 	clock := time.Now()
 	g.now = func() time.Time { return clock }
 	var told []notice.Kind
-	g.tell = func(n Notice) { told = append(told, n.Kind) }
+	g.tell = func(n notice.Notice) { told = append(told, n.Kind) }
 	for _, idle := range []time.Duration{50 * time.Minute, 2 * maxLost} {
 		told = nil
 		g.lost(&link{gate: g, addr: "a:1", born: clock}, io.EOF)

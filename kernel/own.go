@@ -21,8 +21,7 @@ type ownConn struct {
 // own takes a connection. rueidis waits for one, and makes one, without a context:
 // it does so on a goroutine that the caller can leave, and that gives back what it
 // gets then.
-func (c *Client) own(ctx context.Context) (*ownConn, error) {
-	r := c.rooms
+func (r *rooms) own(ctx context.Context, raw rueidis.Client) (*ownConn, error) {
 	if err := r.gone(ctx); err != nil {
 		return nil, err
 	}
@@ -35,7 +34,7 @@ func (c *Client) own(ctx context.Context) (*ownConn, error) {
 	}
 	taken := make(chan *ownConn)
 	go func() {
-		conn, back := c.raw.Dedicate()
+		conn, back := raw.Dedicate()
 		o := &ownConn{DedicatedClient: conn, rooms: r, room: room, back: back, turn: make(chan struct{}, 1)}
 		select {
 		case taken <- o:
@@ -51,7 +50,7 @@ func (c *Client) own(ctx context.Context) (*ownConn, error) {
 	case <-ctx.Done():
 		return nil, &unsent{ctx.Err()}
 	case <-r.life.Done():
-		return nil, &unsent{ErrClosed}
+		return nil, &unsent{errClosed}
 	}
 }
 

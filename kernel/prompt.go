@@ -63,6 +63,9 @@ func newRooms(gate *dialGate, life context.Context) *rooms {
 		conns: make(chan struct{}, mostOwn), blocks: make(chan struct{}, mostBlocking)}
 }
 
+// errClosed is what a call fails with whose client was closed.
+var errClosed = errors.New("the client is closed")
+
 // unsent represents the error of a call of which nothing was sent.
 type unsent struct{ err error }
 
@@ -72,7 +75,7 @@ func (u *unsent) Unwrap() error { return u.err }
 // gone returns an error if a call need not begin.
 func (r *rooms) gone(ctx context.Context) error {
 	if r.life.Err() != nil {
-		return &unsent{ErrClosed}
+		return &unsent{errClosed}
 	}
 	if err := ctx.Err(); err != nil {
 		return &unsent{err}
@@ -119,8 +122,8 @@ func (r *rooms) told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.gate.suspect()
 	}
-	if r.life.Err() != nil && !errors.Is(err, ErrClosed) {
-		return errors.Join(ErrClosed, err)
+	if r.life.Err() != nil && !errors.Is(err, errClosed) {
+		return errors.Join(errClosed, err)
 	}
 	return err
 }
@@ -207,7 +210,7 @@ func (r *rooms) take(ctx context.Context, room chan struct{}) error {
 	case <-ctx.Done():
 		return &unsent{ctx.Err()}
 	case <-r.life.Done():
-		return &unsent{ErrClosed}
+		return &unsent{errClosed}
 	}
 }
 
@@ -232,7 +235,7 @@ func awaited[T any](ctx context.Context, r *rooms, room chan struct{}, call func
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-r.life.Done():
-		err = ErrClosed
+		err = errClosed
 	}
 	if err != nil {
 		select {
@@ -349,7 +352,7 @@ func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.Redis
 		return rueidis.NewErrorResult(err)
 	}
 	bounded, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.life, func() { end(ErrClosed) })
+	stop := context.AfterFunc(p.life, func() { end(errClosed) })
 	a := &aside{Context: bounded}
 	r, err := awaited(ctx, p.rooms, p.blocks, func() rueidis.RedisResult {
 		defer end(nil)
@@ -364,7 +367,7 @@ func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.Redis
 		return r
 	}
 	if p.life.Err() != nil {
-		failed = ErrClosed
+		failed = errClosed
 	}
 	return rueidis.NewErrorResult(a.leave(failed))
 }
@@ -375,7 +378,7 @@ func (p *prompt) result(r rueidis.RedisResult, err error) rueidis.RedisResult {
 		return rueidis.NewErrorResult(err)
 	}
 	if failed := r.NonRedisError(); failed != nil && p.life.Err() != nil {
-		return rueidis.NewErrorResult(errors.Join(ErrClosed, failed))
+		return rueidis.NewErrorResult(errors.Join(errClosed, failed))
 	}
 	return r
 }

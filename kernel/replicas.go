@@ -16,7 +16,7 @@ import (
 func (o Op[T]) DoAndWait(ctx context.Context, replicas int, timeout time.Duration) (value T, confirmed int, err error) {
 	o.ready()
 	send := func(ctx context.Context) rueidis.RedisResult {
-		conn, err := o.Client.own(ctx)
+		conn, err := o.Client.rooms.own(ctx, o.Client.raw)
 		if err != nil {
 			return rueidis.NewErrorResult(err)
 		}

@@ -106,7 +106,7 @@ func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
 // transactOnce runs a transaction. It reports whether one that has failed may run
 // again: nothing of it was applied, and the reason passes.
 func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied, again bool, err error) {
-	conn, err := c.own(ctx)
+	conn, err := c.rooms.own(ctx, c.raw)
 	if err != nil {
 		class, again, hint := judge(err, true)
 		return false, again, &Error{Class: class, Op: "transact", Server: c.server, Err: err, Hint: hint}
