@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/redis/rueidis"
 )
 
@@ -50,7 +51,7 @@ var classNames = [...]string{"invalid", "not applied", "retryable", "unknown out
 func (c Class) String() string { return classNames[c] }
 
 // ErrClosed is what every operation of a client fails with that was closed.
-var ErrClosed = errClosed
+var ErrClosed = conn.ErrClosed
 
 // Error represents an operation that failed.
 type Error struct {
@@ -232,7 +233,7 @@ func ofRead(class Class, writes bool) Class {
 // or there was no connection to send it on.
 func notSent(err error) bool {
 	var op *net.OpError
-	var u *unsent
+	var u *conn.Unsent
 	var n *gather.NotAsked
 	return errors.As(err, &u) || errors.As(err, &n) || errors.As(err, &op) && op.Op == "dial" ||
 		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) || errors.Is(err, rueidis.ErrNoCache)

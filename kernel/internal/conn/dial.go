@@ -1,4 +1,4 @@
-package kernel
+package conn
 
 import (
 	"context"
@@ -14,35 +14,35 @@ import (
 	"github.com/keywright/keywright/notice"
 )
 
-// dialGate makes the connections of a client, and knows how they are. It keeps a
+// DialGate makes the connections of a client, and knows how they are. It keeps a
 // client from hammering a server that is down: after a failed dial there is none to
 // the same address for a while, twice as long each time up to a second, half of it
 // at random, so that a thousand processes do not come back in one moment.
-type dialGate struct {
+type DialGate struct {
 	network string
 	timeout time.Duration
-	now     func() time.Time
-	life    context.Context // of the client: no dial outlives it
+	Now     func() time.Time
+	Life    context.Context // of the client: no dial outlives it
 	// of connections that are lost, tried again and made again; called with mu held, for their order
-	tell func(notice.Notice)
+	Tell func(notice.Notice)
 
 	// unrest counts why a caller may have to wait longer than its context: dials
 	// under way, servers that are down, connections that do not answer. 0: none.
-	unrest atomic.Int32
+	Unrest atomic.Int32
 
-	mu     sync.Mutex
-	login  login
-	failed map[string]dialFailure
+	Mu     sync.Mutex
+	Login  login
+	Failed map[string]DialFailure
 	down   map[string]*outage
-	links  map[*link]struct{}
+	Links  map[*Link]struct{}
 	open   context.Context // of Open, while that runs: no dial and no login outlives it
 	shut   bool            // the client is closed: no connection outlives it
 }
 
-type dialFailure struct {
-	next  time.Time
-	delay time.Duration
-	err   error
+type DialFailure struct {
+	Next  time.Time
+	Delay time.Duration
+	Err   error
 }
 
 // outage represents a server that callers cannot reach, or that a connection was lost to.
@@ -56,97 +56,97 @@ type outage struct {
 }
 
 const (
-	firstDialDelay = 10 * time.Millisecond
-	maxDialDelay   = time.Second
+	FirstDialDelay = 10 * time.Millisecond
+	MaxDialDelay   = time.Second
 
 	// maxLost says how long a client that sends nothing knows that it has lost a connection.
 	maxLost = time.Hour
 )
 
-func newDialGate(network string, timeout time.Duration) *dialGate {
-	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(),
-		open: context.Background(), tell: func(notice.Notice) {},
-		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
+func NewDialGate(network string, timeout time.Duration) *DialGate {
+	return &DialGate{network: network, timeout: timeout, Now: time.Now, Life: context.Background(),
+		open: context.Background(), Tell: func(notice.Notice) {},
+		Failed: map[string]DialFailure{}, down: map[string]*outage{}, Links: map[*Link]struct{}{}}
 }
 
-// opening makes dials and logins end with the context of Open, until opened is called, which reports whether the
+// Opening makes dials and logins end with the context of Open, until opened is called, which reports whether the
 // context has ended before: then the connections are closed.
-func (g *dialGate) opening(ctx context.Context) (opened func() (ended bool)) {
+func (g *DialGate) Opening(ctx context.Context) (opened func() (ended bool)) {
 	g.open = ctx
 	stop := context.AfterFunc(ctx, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
 		g.cut()
 	})
 	return func() bool {
 		ended := !stop()
-		g.mu.Lock()
-		defer g.mu.Unlock()
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
 		g.open = context.Background()
 		return ended
 	}
 }
 
 // cut closes all connections. The caller holds mu.
-func (g *dialGate) cut() {
-	for l := range g.links {
+func (g *DialGate) cut() {
+	for l := range g.Links {
 		_ = l.Conn.Close()
 	}
 }
 
-// close ends the connections that rueidis has not closed: it keeps one that was being
+// Close ends the connections that rueidis has not closed: it keeps one that was being
 // made while it closed the others.
-func (g *dialGate) close() {
+func (g *DialGate) Close() {
 	if g == nil {
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
 	g.shut = true
 	g.cut()
 }
 
-// whole returns the context of Open, while that runs.
-func (g *dialGate) whole() context.Context {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// Whole returns the context of Open, while that runs.
+func (g *DialGate) Whole() context.Context {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
 	return g.open
 }
 
-// dial connects. A caller that may not wait gets the error of the last dial while
+// Dial connects. A caller that may not wait gets the error of the last dial while
 // there is to be none; rueidis itself, which would ask again at once, waits.
-func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+func (g *DialGate) Dial(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	blocks, _ := ctx.Value(asideKey{}).(*aside)
 	if blocks != nil {
 		blocks.dials()
 		ctx = blocks.Context
 	}
-	g.unrest.Add(1) // until it has logged in
-	conn, err := g.connect(ctx, addr, d, t)
+	g.Unrest.Add(1) // until it has logged in
+	conn, err := g.Connect(ctx, addr, d, t)
 	if err != nil {
-		g.unrest.Add(-1)
+		g.Unrest.Add(-1)
 		return nil, err
 	}
-	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil, ofSentinel: g.ofSentinel(d)}
-	g.mu.Lock()
-	g.links[l] = struct{}{}
+	l := &Link{Conn: conn, Gate: g, Addr: addr, Born: g.Now(), aside: blocks != nil, ofSentinel: g.ofSentinel(d)}
+	g.Mu.Lock()
+	g.Links[l] = struct{}{}
 	if g.shut || g.open.Err() != nil {
 		_ = conn.Close()
 	}
-	g.mu.Unlock()
+	g.Mu.Unlock()
 	if ctx.Done() != nil {
 		l.ctx, l.unwatch = ctx, context.AfterFunc(ctx, func() { _ = conn.Close() })
 	}
 	return l, nil
 }
 
-func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
-	_, patient := ctx.Value(departureKey{}).(*departure)
+func (g *DialGate) Connect(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
+	_, patient := ctx.Value(departureKey{}).(*Departure)
 	limited, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
-	defer context.AfterFunc(g.whole(), cancel)()
-	defer context.AfterFunc(g.life, cancel)() // rueidis refreshes the nodes of a cluster under a context of its own
-	wait, last := g.wait(addr)
+	defer context.AfterFunc(g.Whole(), cancel)()
+	defer context.AfterFunc(g.Life, cancel)() // rueidis refreshes the nodes of a cluster under a context of its own
+	wait, last := g.Wait(addr)
 	if wait > 0 && patient {
 		return nil, g.dialError(last)
 	}
@@ -161,7 +161,7 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 	}
 	if err != nil { // also of the TLS handshake: nothing has been sent yet
 		if ctx.Done() == nil || ctx.Err() == nil { // a departure must not be asked: it takes that for the sending
-			g.note(addr, err, patient || ctx.Done() != nil)
+			g.Note(addr, err, patient || ctx.Done() != nil)
 		}
 		return nil, g.dialError(err)
 	}
@@ -172,59 +172,59 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 }
 
 // ofSentinel reports whether a dialer is that of the connections to sentinels.
-func (g *dialGate) ofSentinel(d *net.Dialer) bool {
-	return d.Resolver != nil && d.Resolver == g.login.sentinels
+func (g *DialGate) ofSentinel(d *net.Dialer) bool {
+	return d.Resolver != nil && d.Resolver == g.Login.Sentinels
 }
 
 // attempt tells of a dial to a server that was lost, unless another one is under way.
-func (g *dialGate) attempt(addr string) (ended func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (g *DialGate) attempt(addr string) (ended func()) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
 	o := g.down[addr]
 	if o == nil || !o.lost {
 		return func() {}
 	}
 	if o.dials++; o.dials == 1 {
 		o.attempts++
-		g.tell(notice.Notice{Kind: notice.Reconnecting, Attempt: o.attempts, Elapsed: g.now().Sub(o.since)})
+		g.Tell(notice.Notice{Kind: notice.Reconnecting, Attempt: o.attempts, Elapsed: g.Now().Sub(o.since)})
 	}
 	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
+		g.Mu.Lock()
+		defer g.Mu.Unlock()
 		o.dials--
 	}
 }
 
 // dialError returns an error that says that nothing was sent.
-func (g *dialGate) dialError(err error) error {
+func (g *DialGate) dialError(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return err
 	}
 	return &net.OpError{Op: "dial", Net: g.network, Err: err}
 }
 
-// wait returns how long there is to be no dial to an address, and why.
-func (g *dialGate) wait(addr string) (time.Duration, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	f, ok := g.failed[addr]
+// Wait returns how long there is to be no dial to an address, and why.
+func (g *DialGate) Wait(addr string) (time.Duration, error) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	f, ok := g.Failed[addr]
 	if !ok {
 		return 0, nil
 	}
-	return f.next.Sub(g.now()), f.err
+	return f.Next.Sub(g.Now()), f.Err
 }
 
-// note keeps what has become of a dial. Only a server that callers want is down:
+// Note keeps what has become of a dial. Only a server that callers want is down:
 // rueidis also asks replicas now and then.
-func (g *dialGate) note(addr string, err error, wanted bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (g *DialGate) Note(addr string, err error, wanted bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
 	if err == nil {
-		delete(g.failed, addr)
+		delete(g.Failed, addr)
 		return
 	}
-	delay := min(max(2*g.failed[addr].delay, firstDialDelay), maxDialDelay)
-	g.failed[addr] = dialFailure{next: g.now().Add(jitter(delay)), delay: delay, err: err}
+	delay := min(max(2*g.Failed[addr].Delay, FirstDialDelay), MaxDialDelay)
+	g.Failed[addr] = DialFailure{Next: g.Now().Add(Jitter(delay)), Delay: delay, Err: err}
 	if wanted {
 		g.isDown(addr, nil)
 	}
@@ -232,35 +232,35 @@ func (g *dialGate) note(addr string, err error, wanted bool) {
 
 // isDown notes that a server cannot be reached; lost is why a connection to it broke, nil
 // if there was none. The caller holds mu.
-func (g *dialGate) isDown(addr string, lost error) {
+func (g *DialGate) isDown(addr string, lost error) {
 	g.forget()
 	o := g.down[addr]
 	if o == nil {
-		o = &outage{since: g.now()}
+		o = &outage{since: g.Now()}
 		g.down[addr] = o
 	}
 	if lost != nil && !o.lost {
-		o.since, o.lost, o.attempts = g.now(), true, 0
-		g.tell(notice.Notice{Kind: notice.Disconnected, Err: lost})
+		o.since, o.lost, o.attempts = g.Now(), true, 0
+		g.Tell(notice.Notice{Kind: notice.Disconnected, Err: lost})
 	}
-	o.until = g.now().Add(2 * g.timeout)
+	o.until = g.Now().Add(2 * g.timeout)
 	if !o.counted {
 		o.counted = true
-		g.unrest.Add(1)
+		g.Unrest.Add(1)
 	}
 }
 
 // forget drops what no caller has asked for in a while: addresses come and go. The
 // caller holds mu.
-func (g *dialGate) forget() {
-	now := g.now()
+func (g *DialGate) forget() {
+	now := g.Now()
 	for addr, o := range g.down {
 		if now.Before(o.until) {
 			continue
 		}
 		if o.counted {
 			o.counted = false
-			g.unrest.Add(-1)
+			g.Unrest.Add(-1)
 		}
 		kept := time.Minute
 		if o.lost {
@@ -270,38 +270,38 @@ func (g *dialGate) forget() {
 			delete(g.down, addr)
 		}
 	}
-	for addr, f := range g.failed {
-		if now.Sub(f.next) > time.Minute {
-			delete(g.failed, addr)
+	for addr, f := range g.Failed {
+		if now.Sub(f.Next) > time.Minute {
+			delete(g.Failed, addr)
 		}
 	}
 }
 
-// calm reports whether a caller has nothing to fear that its context does not end.
-func (g *dialGate) calm() bool { return g == nil || g.unrest.Load() == 0 }
+// Calm reports whether a caller has nothing to fear that its context does not end.
+func (g *DialGate) Calm() bool { return g == nil || g.Unrest.Load() == 0 }
 
 // unconnected reports whether there is no connection at all.
-func (g *dialGate) unconnected() bool {
+func (g *DialGate) unconnected() bool {
 	if g == nil {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.links) == 0
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return len(g.Links) == 0
 }
 
-// look drops what is over, so that calm may be true again.
-func (g *dialGate) look() {
+// Forget drops what is over, so that calm may be true again.
+func (g *DialGate) Forget() {
 	if g == nil {
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
 	g.forget()
 }
 
-// jitter is between half of d and d.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
+// Jitter is between half of d and d.
+func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
 // sleep waits for d, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {

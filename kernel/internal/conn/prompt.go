@@ -1,4 +1,9 @@
-package kernel
+// Package conn makes connections that heed contexts: a call ends with its context or with the client, says of itself
+// whether anything was sent, and waits for no server that is down. The client library looks at no context while a
+// connection is made or its ring of commands is full.
+//
+// It knows commands as bytes of others: no operations, no retries, no constructs. Package kernel is built on it.
+package conn
 
 import (
 	"context"
@@ -11,82 +16,82 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// prompt represents a rueidis client whose calls end with their context, and with the
+// Client represents a rueidis client whose calls end with their context, and with the
 // client. rueidis itself looks at no context while a connection is made, its own or
 // that of another caller, and while the ring of commands that await their reply is
 // full. Where that may happen, a call runs on a goroutine of its own, which its
 // caller can leave; else it costs nothing more.
-type prompt struct {
+type Client struct {
 	rueidis.Client
-	*rooms
+	*CallLimiter
 }
 
-// rooms bounds what is under way.
-type rooms struct {
-	gate     *dialGate // nil: another one makes the connections
+// CallLimiter bounds what is under way.
+type CallLimiter struct {
+	Gate     *DialGate // nil: another one makes the connections
 	life     context.Context
-	indirect chan struct{} // room for calls on goroutines of their own
+	Indirect chan struct{} // room for calls on goroutines of their own
 	conns    chan struct{} // room for connections of one transaction each
-	blocks   chan struct{} // room for commands that block, each with a connection of its own
-	nodes    *nodeMap      // nil: it is no cluster
+	Blocks   chan struct{} // room for commands that block, each with a connection of its own
+	Nodes    *nodeMap      // nil: it is no cluster
 
-	direct [stripes]stripe // calls on the goroutines of their callers
+	direct [stripes]Stripe // calls on the goroutines of their callers
 }
 
-// stripe counts some of the calls. Every call writes one: one counter for all would be taken from processor to
+// Stripe counts some of the calls. Every call writes one: one counter for all would be taken from processor to
 // processor with each call, which costs as much as a fifth of a read that is answered in this process.
-type stripe struct {
+type Stripe struct {
 	_ [64]byte // the line of the processor's cache that it is in has nothing else
 	n atomic.Int32
 	_ [60]byte
 }
 
 const (
-	// mostDirect is half of what fits into the ring of one connection.
-	mostDirect   = 512
+	// MostDirect is half of what fits into the ring of one connection.
+	MostDirect   = 512
 	stripes      = 16
 	mostIndirect = 256
-	mostOwn      = 64
+	MostOwn      = 64
 )
 
-// mostBlocking says how many commands block at a time.
-var mostBlocking = 1024
+// MostBlocking says how many commands block at a time.
+var MostBlocking = 1024
 
-// ownConnections returns how many connections for one caller each the pool of rueidis
+// DedicatedConnections returns how many connections for one caller each the pool of rueidis
 // holds: all that this package takes, and one per slot for subscriptions. No caller
 // waits there: the pool does not say that nothing was sent, and a long transaction
 // must not keep subscriptions waiting.
-func ownConnections() int { return mostBlocking + mostOwn + 1<<14 }
+func DedicatedConnections() int { return MostBlocking + MostOwn + 1<<14 }
 
-func newRooms(gate *dialGate, life context.Context) *rooms {
-	return &rooms{gate: gate, life: life, indirect: make(chan struct{}, mostIndirect),
-		conns: make(chan struct{}, mostOwn), blocks: make(chan struct{}, mostBlocking)}
+func NewCallLimiter(gate *DialGate, life context.Context) *CallLimiter {
+	return &CallLimiter{Gate: gate, life: life, Indirect: make(chan struct{}, mostIndirect),
+		conns: make(chan struct{}, MostOwn), Blocks: make(chan struct{}, MostBlocking)}
 }
 
-// errClosed is what a call fails with whose client was closed.
-var errClosed = errors.New("the client is closed")
+// ErrClosed is what a call fails with whose client was closed.
+var ErrClosed = errors.New("the client is closed")
 
-// unsent represents the error of a call of which nothing was sent.
-type unsent struct{ err error }
+// Unsent represents the error of a call of which nothing was sent.
+type Unsent struct{ Err error }
 
-func (u *unsent) Error() string { return u.err.Error() }
-func (u *unsent) Unwrap() error { return u.err }
+func (u *Unsent) Error() string { return u.Err.Error() }
+func (u *Unsent) Unwrap() error { return u.Err }
 
 // gone returns an error if a call need not begin.
-func (r *rooms) gone(ctx context.Context) error {
+func (r *CallLimiter) gone(ctx context.Context) error {
 	if r.life.Err() != nil {
-		return &unsent{errClosed}
+		return &Unsent{ErrClosed}
 	}
 	if err := ctx.Err(); err != nil {
-		return &unsent{err}
+		return &Unsent{err}
 	}
 	return nil
 }
 
-// enter takes a place for a call on the goroutine of its caller, if that can do no
+// Enter takes a place for a call on the goroutine of its caller, if that can do no
 // harm; nil: it cannot be had. The caller gives it back with leave.
-func (r *rooms) enter(ctx context.Context) *stripe {
-	if !r.gate.calm() {
+func (r *CallLimiter) Enter(ctx context.Context) *Stripe {
+	if !r.Gate.Calm() {
 		return nil
 	}
 	s := r.stripe()
@@ -94,7 +99,7 @@ func (r *rooms) enter(ctx context.Context) *stripe {
 		return nil
 	}
 	if f := gather.FlightOf(ctx); f != nil && !f.Go() { // none of its callers is left
-		s.leave()
+		s.Leave()
 		return nil
 	}
 	return s
@@ -102,38 +107,38 @@ func (r *rooms) enter(ctx context.Context) *stripe {
 
 // stripe takes a place in one of the stripes: in that of the goroutine, by where its stack is, or in one after it. A
 // stripe that is drawn would be that of another processor most of the time.
-func (r *rooms) stripe() *stripe {
+func (r *CallLimiter) stripe() *Stripe {
 	var here byte
 	for at, tries := uintptr(unsafe.Pointer(&here))>>11*0x9E3779B1>>16, uintptr(0); tries < stripes; tries++ {
 		s := &r.direct[(at+tries)%stripes]
-		if s.n.Add(1) <= mostDirect/stripes {
+		if s.n.Add(1) <= MostDirect/stripes {
 			return s
 		}
-		s.leave()
+		s.Leave()
 	}
 	return nil
 }
 
-func (s *stripe) leave() { s.n.Add(-1) }
+func (s *Stripe) Leave() { s.n.Add(-1) }
 
 // told returns what a call on the goroutine of its caller has failed with, for who made
 // it.
-func (r *rooms) told(ctx context.Context, err error) error {
+func (r *CallLimiter) told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		r.gate.suspect()
+		r.Gate.Suspect()
 	}
-	if r.life.Err() != nil && !errors.Is(err, errClosed) {
-		return errors.Join(errClosed, err)
+	if r.life.Err() != nil && !errors.Is(err, ErrClosed) {
+		return errors.Join(ErrClosed, err)
 	}
 	return err
 }
 
-// departure represents the context of a call whose caller may leave: a connection that is
+// Departure represents the context of a call whose caller may leave: a connection that is
 // being made goes on to be made, but a command is sent only while its caller is
 // there. rueidis asks for Err before it sends.
-type departure struct {
+type Departure struct {
 	context.Context                // the caller's
-	gate            *dialGate      // of its connections
+	gate            *DialGate      // of its connections
 	flight          *gather.Flight // of several callers; nil: it is of one
 	state           atomic.Int32
 }
@@ -151,14 +156,14 @@ const (
 )
 
 // Deadline implements context.Context.
-func (*departure) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (*Departure) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (*departure) Done() <-chan struct{} { return nil }
+func (*Departure) Done() <-chan struct{} { return nil }
 
 // Err implements context.Context. Without a connection nothing will be sent after
 // it: the call is about to fail, and its caller may leave before that.
-func (d *departure) Err() error {
+func (d *Departure) Err() error {
 	if d.gate.unconnected() && d.state.Load() != left {
 		return nil
 	}
@@ -169,17 +174,17 @@ func (d *departure) Err() error {
 }
 
 // Value implements context.Context.
-func (d *departure) Value(key any) any {
+func (d *Departure) Value(key any) any {
 	if key == (departureKey{}) {
 		return d
 	}
 	return d.Context.Value(key)
 }
 
-// leave returns the error of a caller that leaves.
-func (d *departure) leave(err error) error {
+// Leave returns the error of a caller that leaves.
+func (d *Departure) Leave(err error) error {
 	if d.state.CompareAndSwap(waiting, left) {
-		return &unsent{err}
+		return &Unsent{err}
 	}
 	return err
 }
@@ -190,34 +195,34 @@ type outcome[T any] struct {
 	panicked any
 }
 
-// apart runs a call on a goroutine of its own, and waits for it until ctx or the
+// RunDetached runs a call on a goroutine of its own, and waits for it until ctx or the
 // client ends. The room is taken until the call is over.
-func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(context.Context) T) (value T,
+func RunDetached[T any](ctx context.Context, r *CallLimiter, room chan struct{}, call func(context.Context) T) (value T,
 	err error) {
-	r.gate.look()
+	r.Gate.Forget()
 	if err := r.take(ctx, room); err != nil {
 		return value, err
 	}
-	d := &departure{Context: ctx, gate: r.gate, flight: gather.FlightOf(ctx)}
-	return awaited(ctx, r, room, func() T { return call(d) }, d.leave)
+	d := &Departure{Context: ctx, gate: r.Gate, flight: gather.FlightOf(ctx)}
+	return awaited(ctx, r, room, func() T { return call(d) }, d.Leave)
 }
 
 // take waits for a place in a room.
-func (r *rooms) take(ctx context.Context, room chan struct{}) error {
+func (r *CallLimiter) take(ctx context.Context, room chan struct{}) error {
 	select {
 	case room <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &unsent{ctx.Err()}
+		return &Unsent{ctx.Err()}
 	case <-r.life.Done():
-		return &unsent{errClosed}
+		return &Unsent{ErrClosed}
 	}
 }
 
 // awaited runs a call on a goroutine of its own, and waits for it until ctx or the
 // client ends; leave says then what the caller is told. The place in the room is given
 // back when the call is over.
-func awaited[T any](ctx context.Context, r *rooms, room chan struct{}, call func() T, leave func(error) error) (value T,
+func awaited[T any](ctx context.Context, r *CallLimiter, room chan struct{}, call func() T, leave func(error) error) (value T,
 	err error) {
 	done := make(chan outcome[T], 1)
 	go func() {
@@ -235,7 +240,7 @@ func awaited[T any](ctx context.Context, r *rooms, room chan struct{}, call func
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-r.life.Done():
-		err = errClosed
+		err = ErrClosed
 	}
 	if err != nil {
 		select {
@@ -251,19 +256,19 @@ func awaited[T any](ctx context.Context, r *rooms, room chan struct{}, call func
 }
 
 // Do implements rueidis.Client.
-func (p *prompt) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+func (p *Client) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	if err := p.gone(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	if cmd.IsBlock() {
 		return p.block(ctx, cmd)
 	}
-	place := p.enter(ctx)
+	place := p.Enter(ctx)
 	if place == nil {
 		return p.doApart(ctx, cmd)
 	}
 	r := p.Client.Do(ctx, cmd)
-	place.leave()
+	place.Leave()
 	if err := r.NonRedisError(); err != nil {
 		return rueidis.NewErrorResult(p.told(ctx, err))
 	}
@@ -272,17 +277,17 @@ func (p *prompt) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisRes
 
 // doApart is Do on a goroutine of its own. It is no part of Do, where its closure
 // would cost an allocation; so are its likes.
-func (p *prompt) doApart(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	return p.result(apart(ctx, p.rooms, p.indirect,
+func (p *Client) doApart(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	return p.result(RunDetached(ctx, p.CallLimiter, p.Indirect,
 		func(ctx context.Context) rueidis.RedisResult { return p.Client.Do(ctx, cmd) }))
 }
 
-func (p *prompt) doCacheApart(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
-	return p.result(apart(ctx, p.rooms, p.indirect,
+func (p *Client) doCacheApart(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
+	return p.result(RunDetached(ctx, p.CallLimiter, p.Indirect,
 		func(ctx context.Context) rueidis.RedisResult { return p.Client.DoCache(ctx, cmd, ttl) }))
 }
 
-func (p *prompt) doMultiApart(ctx context.Context, multi []rueidis.Completed) []rueidis.RedisResult {
+func (p *Client) doMultiApart(ctx context.Context, multi []rueidis.Completed) []rueidis.RedisResult {
 	slots := make([]uint16, len(multi))
 	for i := range multi {
 		slots[i] = multi[i].Slot()
@@ -292,7 +297,7 @@ func (p *prompt) doMultiApart(ctx context.Context, multi []rueidis.Completed) []
 	})
 }
 
-func (p *prompt) doMultiCacheApart(ctx context.Context, multi []rueidis.CacheableTTL) []rueidis.RedisResult {
+func (p *Client) doMultiCacheApart(ctx context.Context, multi []rueidis.CacheableTTL) []rueidis.RedisResult {
 	slots := make([]uint16, len(multi))
 	for i := range multi {
 		slots[i] = multi[i].Cmd.Slot()
@@ -335,10 +340,10 @@ func (a *aside) Value(key any) any {
 // dials notes that a connection is made: what was sent before that was refused.
 func (a *aside) dials() { a.state.CompareAndSwap(mayBeSent, waiting) }
 
-// leave returns the error of a caller that leaves, or whose call has failed.
-func (a *aside) leave(err error) error {
+// Leave returns the error of a caller that leaves, or whose call has failed.
+func (a *aside) Leave(err error) error {
 	if a.state.Swap(left) != mayBeSent {
-		return &unsent{err}
+		return &Unsent{err}
 	}
 	return err
 }
@@ -347,18 +352,18 @@ func (a *aside) leave(err error) error {
 // ends with the client. Its caller does not wait for the end of that connection: rueidis
 // holds the lock of the pool while it closes others, which takes up to a second each
 // if the server is silent.
-func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	if err := p.take(ctx, p.blocks); err != nil {
+func (p *Client) block(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if err := p.take(ctx, p.Blocks); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	bounded, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.life, func() { end(errClosed) })
+	stop := context.AfterFunc(p.life, func() { end(ErrClosed) })
 	a := &aside{Context: bounded}
-	r, err := awaited(ctx, p.rooms, p.blocks, func() rueidis.RedisResult {
+	r, err := awaited(ctx, p.CallLimiter, p.Blocks, func() rueidis.RedisResult {
 		defer end(nil)
 		defer stop()
 		return p.Client.Do(a, cmd)
-	}, a.leave)
+	}, a.Leave)
 	if err != nil {
 		return rueidis.NewErrorResult(err)
 	}
@@ -367,33 +372,33 @@ func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.Redis
 		return r
 	}
 	if p.life.Err() != nil {
-		failed = errClosed
+		failed = ErrClosed
 	}
-	return rueidis.NewErrorResult(a.leave(failed))
+	return rueidis.NewErrorResult(a.Leave(failed))
 }
 
 // result returns that of a call on a goroutine of its own.
-func (p *prompt) result(r rueidis.RedisResult, err error) rueidis.RedisResult {
+func (p *Client) result(r rueidis.RedisResult, err error) rueidis.RedisResult {
 	if err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	if failed := r.NonRedisError(); failed != nil && p.life.Err() != nil {
-		return rueidis.NewErrorResult(errors.Join(errClosed, failed))
+		return rueidis.NewErrorResult(errors.Join(ErrClosed, failed))
 	}
 	return r
 }
 
 // DoCache implements rueidis.Client.
-func (p *prompt) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
+func (p *Client) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
 	if err := p.gone(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
-	place := p.enter(ctx)
+	place := p.Enter(ctx)
 	if place == nil {
 		return p.doCacheApart(ctx, cmd, ttl)
 	}
 	r := p.Client.DoCache(ctx, cmd, ttl)
-	place.leave()
+	place.Leave()
 	if err := r.NonRedisError(); err != nil {
 		return rueidis.NewErrorResult(p.told(ctx, err))
 	}
@@ -401,34 +406,34 @@ func (p *prompt) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Du
 }
 
 // DoMulti implements rueidis.Client.
-func (p *prompt) DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult {
+func (p *Client) DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult {
 	if err := p.gone(ctx); err != nil {
 		return p.all(len(multi), err)
 	}
-	place := p.enter(ctx)
+	place := p.Enter(ctx)
 	if place == nil {
 		return p.doMultiApart(ctx, multi)
 	}
 	all := p.Client.DoMulti(ctx, multi...)
-	place.leave()
+	place.Leave()
 	return p.results(ctx, len(multi), all, nil)
 }
 
 // DoMultiCache implements rueidis.Client.
-func (p *prompt) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL) []rueidis.RedisResult {
+func (p *Client) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL) []rueidis.RedisResult {
 	if err := p.gone(ctx); err != nil {
 		return p.all(len(multi), err)
 	}
-	place := p.enter(ctx)
+	place := p.Enter(ctx)
 	if place == nil {
 		return p.doMultiCacheApart(ctx, multi)
 	}
 	all := p.Client.DoMultiCache(ctx, multi...)
-	place.leave()
+	place.Leave()
 	return p.results(ctx, len(multi), all, nil)
 }
 
-func (p *prompt) all(n int, err error) []rueidis.RedisResult {
+func (p *Client) all(n int, err error) []rueidis.RedisResult {
 	out := make([]rueidis.RedisResult, n)
 	for i := range out {
 		out[i] = rueidis.NewErrorResult(err)
@@ -436,7 +441,7 @@ func (p *prompt) all(n int, err error) []rueidis.RedisResult {
 	return out
 }
 
-func (p *prompt) results(ctx context.Context, n int, all []rueidis.RedisResult, err error) []rueidis.RedisResult {
+func (p *Client) results(ctx context.Context, n int, all []rueidis.RedisResult, err error) []rueidis.RedisResult {
 	if err != nil {
 		return p.all(n, err)
 	}
@@ -449,10 +454,10 @@ func (p *prompt) results(ctx context.Context, n int, all []rueidis.RedisResult, 
 }
 
 // Nodes implements rueidis.Client.
-func (p *prompt) Nodes() map[string]rueidis.Client {
+func (p *Client) Nodes() map[string]rueidis.Client {
 	nodes := p.Client.Nodes()
 	for addr, node := range nodes {
-		nodes[addr] = &prompt{node, p.rooms}
+		nodes[addr] = &Client{node, p.CallLimiter}
 	}
 	return nodes
 }

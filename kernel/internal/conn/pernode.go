@@ -1,4 +1,4 @@
-package kernel
+package conn
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ func (o *owners) at(s uint16) string {
 	return o[s]
 }
 
-func newNodeMap(c rueidis.Client) *nodeMap {
+func NewNodeMap(c rueidis.Client) *nodeMap {
 	return &nodeMap{client: c, turn: make(chan struct{}, 1), conns: map[string]chan struct{}{},
 		asked: map[string]bool{}}
 }
@@ -47,8 +47,8 @@ const (
 	mapWait = 200 * time.Millisecond
 )
 
-// look returns the map, read again if it is old. Without an answer it is the old one.
-func (m *nodeMap) look(ctx context.Context) *owners {
+// Look returns the map, read again if it is old. Without an answer it is the old one.
+func (m *nodeMap) Look(ctx context.Context) *owners {
 	select {
 	case m.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -61,11 +61,11 @@ func (m *nodeMap) look(ctx context.Context) *owners {
 	nodes := m.client.Nodes()
 	found := make(chan *owners, len(nodes))
 	for addr, node := range nodes {
-		if !m.ask(addr) {
+		if !m.Ask(addr) {
 			continue
 		}
 		go func() { // until the node answers, or its connection is given up
-			defer m.answered(addr)
+			defer m.Answered(addr)
 			// Its connection may be a new one, on which others wait, too: the end of a context would cut it.
 			if of, err := ownersOf(node.Do(context.Background(), node.B().ClusterSlots().Build())); err == nil {
 				found <- of
@@ -83,8 +83,8 @@ func (m *nodeMap) look(ctx context.Context) *owners {
 	return m.of
 }
 
-// ask reports whether a node may be asked: it is not, as long as it has not answered.
-func (m *nodeMap) ask(addr string) bool {
+// Ask reports whether a node may be asked: it is not, as long as it has not answered.
+func (m *nodeMap) Ask(addr string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.asked[addr] {
@@ -94,7 +94,7 @@ func (m *nodeMap) ask(addr string) bool {
 	return true
 }
 
-func (m *nodeMap) answered(addr string) {
+func (m *nodeMap) Answered(addr string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.asked, addr)
@@ -127,30 +127,30 @@ func ownersOf(r rueidis.RedisResult) (*owners, error) {
 }
 
 // room returns the room for transactions of the node that has a slot; that of all where no node is in doubt.
-func (r *rooms) room(ctx context.Context, commands []rueidis.Completed) chan struct{} {
-	if r.nodes == nil || r.gate.calm() {
+func (r *CallLimiter) room(ctx context.Context, commands []rueidis.Completed) chan struct{} {
+	if r.Nodes == nil || r.Gate.Calm() {
 		return r.conns
 	}
-	id, of := "", r.nodes.look(ctx)
+	id, of := "", r.Nodes.Look(ctx)
 	for i := range commands {
 		id = cmp.Or(id, of.at(commands[i].Slot()))
 	}
 	if id == "" {
 		return r.conns
 	}
-	r.nodes.mu.Lock()
-	defer r.nodes.mu.Unlock()
-	if r.nodes.conns[id] == nil {
-		r.nodes.conns[id] = make(chan struct{}, mostOwn)
+	r.Nodes.mu.Lock()
+	defer r.Nodes.mu.Unlock()
+	if r.Nodes.conns[id] == nil {
+		r.Nodes.conns[id] = make(chan struct{}, MostOwn)
 	}
-	return r.nodes.conns[id]
+	return r.Nodes.conns[id]
 }
 
 // divide returns the places of commands by the node that has their slot.
-func (r *rooms) divide(ctx context.Context, slots []uint16) (groups [][]int) {
+func (r *CallLimiter) divide(ctx context.Context, slots []uint16) (groups [][]int) {
 	var of *owners
-	if r.nodes != nil {
-		of = r.nodes.look(ctx)
+	if r.Nodes != nil {
+		of = r.Nodes.Look(ctx)
 	}
 	at := map[string]int{} // the group of a node
 	for i, s := range slots {
@@ -166,7 +166,7 @@ func (r *rooms) divide(ctx context.Context, slots []uint16) (groups [][]int) {
 
 // perNode sends commands of several nodes apart from each other: who leaves has the replies of those that have
 // answered. What the client library refuses by a panic is for the caller.
-func (p *prompt) perNode(ctx context.Context, slots []uint16,
+func (p *Client) perNode(ctx context.Context, slots []uint16,
 	send func(ctx context.Context, places []int) []rueidis.RedisResult) []rueidis.RedisResult {
 	out := make([]rueidis.RedisResult, len(slots))
 	var all sync.WaitGroup
@@ -178,7 +178,7 @@ func (p *prompt) perNode(ctx context.Context, slots []uint16,
 					panicked.Store(&what)
 				}
 			}()
-			got, err := apart(ctx, p.rooms, p.indirect,
+			got, err := RunDetached(ctx, p.CallLimiter, p.Indirect,
 				func(ctx context.Context) []rueidis.RedisResult { return send(ctx, places) })
 			for j, r := range p.results(ctx, len(places), got, err) {
 				out[places[j]] = r

@@ -1,4 +1,4 @@
-package kernel
+package conn
 
 import (
 	"context"
@@ -7,35 +7,35 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// ownConn represents a connection that one transaction has for itself. There are mostOwn of
+// DedicatedConn represents a connection that one transaction has for itself. There are mostOwn of
 // them at a time; the next caller waits for its turn.
-type ownConn struct {
+type DedicatedConn struct {
 	rueidis.DedicatedClient
-	rooms  *rooms
+	rooms  *CallLimiter
 	room   chan struct{} // nil: none is taken yet. In a cluster the first command says of which node
 	back   func()        // into the pool
 	turn   chan struct{} // one call at a time
 	broken bool          // a call has failed or was left: none knows what it has done
 }
 
-// own takes a connection. rueidis waits for one, and makes one, without a context:
+// TakeConn takes a connection. rueidis waits for one, and makes one, without a context:
 // it does so on a goroutine that the caller can leave, and that gives back what it
 // gets then.
-func (r *rooms) own(ctx context.Context, raw rueidis.Client) (*ownConn, error) {
+func (r *CallLimiter) TakeConn(ctx context.Context, raw rueidis.Client) (*DedicatedConn, error) {
 	if err := r.gone(ctx); err != nil {
 		return nil, err
 	}
 	var room chan struct{}
-	if r.nodes == nil {
+	if r.Nodes == nil {
 		room = r.conns
 		if err := r.take(ctx, room); err != nil {
 			return nil, err
 		}
 	}
-	taken := make(chan *ownConn)
+	taken := make(chan *DedicatedConn)
 	go func() {
 		conn, back := raw.Dedicate()
-		o := &ownConn{DedicatedClient: conn, rooms: r, room: room, back: back, turn: make(chan struct{}, 1)}
+		o := &DedicatedConn{DedicatedClient: conn, rooms: r, room: room, back: back, turn: make(chan struct{}, 1)}
 		select {
 		case taken <- o:
 		case <-ctx.Done():
@@ -48,14 +48,14 @@ func (r *rooms) own(ctx context.Context, raw rueidis.Client) (*ownConn, error) {
 	case o := <-taken:
 		return o, nil
 	case <-ctx.Done():
-		return nil, &unsent{ctx.Err()}
+		return nil, &Unsent{ctx.Err()}
 	case <-r.life.Done():
-		return nil, &unsent{errClosed}
+		return nil, &Unsent{ErrClosed}
 	}
 }
 
-// do sends commands, and waits for the replies no longer than ctx lives.
-func (o *ownConn) do(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+// Send sends commands, and waits for the replies no longer than ctx lives.
+func (o *DedicatedConn) Send(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
 	results, err := o.sent(ctx, commands)
 	if err != nil {
 		results = make([]rueidis.RedisResult, len(commands))
@@ -68,7 +68,7 @@ func (o *ownConn) do(ctx context.Context, commands ...rueidis.Completed) []rueid
 }
 
 // sent takes a place, if there is none yet, and sends.
-func (o *ownConn) sent(ctx context.Context, commands []rueidis.Completed) ([]rueidis.RedisResult, error) {
+func (o *DedicatedConn) sent(ctx context.Context, commands []rueidis.Completed) ([]rueidis.RedisResult, error) {
 	if o.room == nil {
 		room := o.rooms.room(ctx, commands)
 		if err := o.rooms.take(ctx, room); err != nil {
@@ -76,13 +76,13 @@ func (o *ownConn) sent(ctx context.Context, commands []rueidis.Completed) ([]rue
 		}
 		o.room = room
 	}
-	return apart(ctx, o.rooms, o.turn,
+	return RunDetached(ctx, o.rooms, o.turn,
 		func(ctx context.Context) []rueidis.RedisResult { return o.DoMulti(ctx, commands...) })
 }
 
-// giveBack gives the connection back, or closes it, and waits for that while ctx
+// GiveBack gives the connection back, or closes it, and waits for that while ctx
 // lives: the next transaction then finds it in the pool.
-func (o *ownConn) giveBack(ctx context.Context, watching, keep bool) {
+func (o *DedicatedConn) GiveBack(ctx context.Context, watching, keep bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -101,13 +101,13 @@ func (o *ownConn) giveBack(ctx context.Context, watching, keep bool) {
 
 // unwatch frees the connection of its watches, which would let the transaction of
 // another caller fail.
-func (o *ownConn) unwatch() bool {
+func (o *DedicatedConn) unwatch() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return o.Do(ctx, o.B().Unwatch().Build()).Error() == nil
 }
 
-func (o *ownConn) end(keep bool) {
+func (o *DedicatedConn) end(keep bool) {
 	if keep {
 		o.back()
 	} else {
