@@ -33,7 +33,10 @@ func (w *world) Agree() {
 		w.listed(Query[note]{Of: w.direct.By("priority+created", fmt.Sprint(1+p)), Newest: p > 0}, items,
 			func(v note) (bool, int64) { return v.Priority == 1+p, v.Created.UnixMilli() })
 	}
-	w.listed(Query[note]{Of: w.direct.By("updated", ""), Newest: true}, items, func(v note) (bool, int64) { return true, v.Updated.UnixMilli() })
+	w.listed(Query[note]{Of: w.direct.By("updated", ""), Newest: true}, items, func(v note) (bool, int64) {
+		return true,
+			v.Updated.UnixMilli()
+	})
 	for _, r := range [][2]string{{"", ""}, {"2", "3"}, {"(2", ""}, {"", "(3"}, {"(1", "(4"}, {"5", "9"}} {
 		for _, newest := range []bool{false, true} {
 			w.listed(Query[note]{Of: w.direct.By("due", ""), From: r[0], To: r[1], Newest: newest}, items,

@@ -41,7 +41,7 @@ func apartModel(t *testing.T, c *keywrighttest.Cluster) {
 	})
 }
 
-func (m *model) Id() string { return rapid.SampledFrom([]string{"1", "2", "3"}).Draw(m.t, "id") }
+func (m *model) ID() string { return rapid.SampledFrom([]string{"1", "2", "3"}).Draw(m.t, "id") }
 
 func (m *model) note() note {
 	n := note{Kind: rapid.SampledFrom([]string{"x", "y"}).Draw(m.t, "kind"), Context: "c",
@@ -71,7 +71,7 @@ func (m *model) wrote(id string, n note, item Item[string, note]) {
 }
 
 func (m *model) Step() {
-	ctx, id := m.t.Context(), m.Id()
+	ctx, id := m.t.Context(), m.ID()
 	_, there := m.items[id]
 	switch op := rapid.SampledFrom([]string{"create", "put", "replace", "update", "if", "delete", "item", "touch",
 		"expire", "sweep", "modify"}).Draw(m.t, "op"); op {

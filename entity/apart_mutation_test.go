@@ -119,7 +119,8 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	if checked.Expired > 0 {
 		out = append(out, "something waits behind a sweep")
 	}
-	n, err := p.core.Client.Raw().Do(s.t.Context(), p.core.Client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
+	n, err := p.core.Client.Raw().Do(s.t.Context(),
+		p.core.Client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
 	if err != nil || int(n) != events {
 		out = append(out, fmt.Sprintf("%d events of expiry, not %d (%v)", n, events, err))
 	}
@@ -193,7 +194,8 @@ var scenes = map[string]func(s *scene) []string{
 			_, err := b.Create(s.t.Context(), "1", a("x", 1))
 			return s.try("create", err)
 		})
-		if _, err := a_.Sweep(s.t.Context(), SweepOptions{Lease: time.Millisecond}); err != nil && !errors.Is(err, crossslot.ErrLate) {
+		if _, err := a_.Sweep(s.t.Context(), SweepOptions{Lease: time.Millisecond}); err != nil && !errors.Is(err,
+			crossslot.ErrLate) {
 			s.t.Error(err)
 		}
 		return s.wrong(b, 1)

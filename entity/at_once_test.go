@@ -26,7 +26,7 @@ func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note],
 	t.Helper()
 	keys, args := slices.Clone(notes.writer.Putter.Always), []string{strconv.Itoa(len(items))}
 	for _, i := range items {
-		c := &itemkeys.Call{Id: i.id, Condition: itemkeys.Absent}
+		c := &itemkeys.Call{ID: i.id, Condition: itemkeys.Absent}
 		in, err := notes.fill(notes.core.Key(i.id), &i.v, c, nil)
 		must(t, err)
 		c.Record = notes.core.RecordOf(in, "", true)
@@ -34,7 +34,8 @@ func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note],
 		k, a, _ := notes.writer.PutKeys(c)
 		keys, args = append(keys, k...), append(args, a...)
 	}
-	command := append([]string{"EVAL", scripts.Parts.Fill("put", notes.writer.PutText(notes.writer.Putter)), strconv.Itoa(len(keys))}, keys...)
+	command := append([]string{"EVAL", scripts.Parts.Fill("put", notes.writer.PutText(notes.writer.Putter)),
+		strconv.Itoa(len(keys))}, keys...)
 	for _, reply := range s.Do(append(command, args...)...).([]any) {
 		switch r := reply.(type) {
 		case []any:
@@ -57,9 +58,10 @@ func TestAMoveThereAndBack(t *testing.T) {
 			must(t, err)
 		}
 		keys, args, had := slices.Clone(notes.writer.Putter.Always), []string{"3"}, s.Do("HGET", "n:ledger", "1").(string)
-		for _, to := range []struct{ id, kind, condition string }{{"1", "k", itemkeys.Whatever}, {"1", "other", itemkeys.Whatever},
+		for _, to := range []struct{ id, kind, condition string }{{"1", "k", itemkeys.Whatever}, {"1", "other",
+			itemkeys.Whatever},
 			{"3", "k", itemkeys.Absent}} {
-			c, v := &itemkeys.Call{Id: to.id, Condition: to.condition}, a(to.kind, 5)
+			c, v := &itemkeys.Call{ID: to.id, Condition: to.condition}, a(to.kind, 5)
 			in, err := notes.fill(notes.core.Key(to.id), &v, c, nil)
 			must(t, err)
 			c.Record = notes.core.RecordOf(in, "", true)
@@ -72,7 +74,8 @@ func TestAMoveThereAndBack(t *testing.T) {
 			}
 			keys, args = append(keys, k...), append(args, more...)
 		}
-		command := append([]string{"EVAL", scripts.Parts.Fill("put", notes.writer.PutText(notes.writer.Putter)), strconv.Itoa(len(keys))}, keys...)
+		command := append([]string{"EVAL", scripts.Parts.Fill("put", notes.writer.PutText(notes.writer.Putter)),
+			strconv.Itoa(len(keys))}, keys...)
 		for _, reply := range s.Do(append(command, args...)...).([]any) {
 			if err, failed := reply.(error); failed {
 				t.Error(err)

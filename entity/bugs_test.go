@@ -43,7 +43,7 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*itemkeys.Call) []string {
 // creating and removing are calls for an item that is a fact.
 func creating(t *testing.T, s *Store[string, note], id string, v note) *itemkeys.Call {
 	t.Helper()
-	c := &itemkeys.Call{Id: id, Condition: itemkeys.Absent}
+	c := &itemkeys.Call{ID: id, Condition: itemkeys.Absent}
 	in, err := s.fill(s.core.Key(id), &v, c, nil)
 	must(t, err)
 	c.Record = s.core.RecordOf(in, "", true)
@@ -52,10 +52,12 @@ func creating(t *testing.T, s *Store[string, note], id string, v note) *itemkeys
 }
 
 func removing(s *Store[string, note], id string, v note) *itemkeys.Call {
-	record := s.core.RecordOf(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
-		"due": "", "updated": ""}, "", true)
-	return &itemkeys.Call{Id: id, Condition: itemkeys.Present, Stamps: itemkeys.Stamps{Version: s.core.Spec.Version}, Expected: record,
-		Drops: s.core.AllEntries(record)}
+	record := s.core.RecordOf(map[string]string{"kind": v.Kind, "context": v.Context,
+		"priority+created": fmt.Sprint(v.Priority),
+		"due":              "", "updated": ""}, "", true)
+	return &itemkeys.Call{ID: id, Condition: itemkeys.Present, Stamps: itemkeys.Stamps{Version: s.core.Spec.Version},
+		Expected: record,
+		Drops:    s.core.AllEntries(record)}
 }
 
 // TestVersionsInOneScript: the server's time stands still in a script, and many

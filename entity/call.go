@@ -35,7 +35,7 @@ func (s *Store[I, T]) texts(key string, v *T, c *itemkeys.Call) error {
 		if s.core.Stamped[col.Name] {
 			continue
 		}
-		text, there, err := s.Text(key, v, i)
+		text, there, err := s.text(key, v, i)
 		switch {
 		case err != nil:
 			return value.In(col.Name, err)
@@ -49,7 +49,7 @@ func (s *Store[I, T]) texts(key string, v *T, c *itemkeys.Call) error {
 }
 
 // Text returns one field as it is stored: sealed if it is declared encrypted.
-func (s *Store[I, T]) Text(key string, v *T, column int) (string, bool, error) {
+func (s *Store[I, T]) text(key string, v *T, column int) (string, bool, error) {
 	col := &s.typed.Fields.Columns[column]
 	text, there, err := col.Text(v)
 	if err == nil && there && col.Sealed {
@@ -108,7 +108,7 @@ func (s *Store[I, T]) entryOf(i int, v *T) (e itemkeys.Entry, there bool, err er
 
 // Known returns the record of an item as it was read or written; "" if it is not
 // known.
-func (s *Store[I, T]) Known(item *Item[I, T]) string {
+func (s *Store[I, T]) known(item *Item[I, T]) string {
 	if item.record != "" || item.texts == nil {
 		return item.record
 	}

@@ -175,7 +175,8 @@ var operations = []costed{
 		raw := n.core.Client.Raw()
 		for _, one := range idsFrom(id, 10) {
 			err = errors.Join(err, raw.Do(context.Background(), raw.B().Unlink().Key(n.core.Key(one)).Build()).Error(),
-				raw.Do(context.Background(), raw.B().Zadd().Key(n.core.Spec.Expires).ScoreMember().ScoreMember(1, one).Build()).Error())
+				raw.Do(context.Background(), raw.B().Zadd().Key(n.core.Spec.Expires).ScoreMember().ScoreMember(1,
+					one).Build()).Error())
 		}
 		return err
 	}, func(n *Store[string, note], _ string) error {

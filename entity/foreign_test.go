@@ -34,7 +34,8 @@ func TestForeignItems(t *testing.T) {
 			}
 		}
 		var e *keywright.Error
-		if _, _, err := long.Texts().Get(t.Context(), short.core.Key("1")); !errors.As(err, &e) || e.Class != keywright.Invalid {
+		if _, _, err := long.Texts().Get(t.Context(), short.core.Key("1")); !errors.As(err,
+			&e) || e.Class != keywright.Invalid {
 			t.Errorf("an item of another store: %v", err)
 		}
 	})

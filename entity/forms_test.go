@@ -203,7 +203,8 @@ func TestASweepGoesPastNewerForms(t *testing.T) {
 			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), map[bool]string{true: "2", false: "="}[i%5 < 3])
 		}
 		swept, err := notes.Sweep(t.Context(), SweepOptions{Batch: 4})
-		if left := s.Do("ZCARD", notes.core.Spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err, ErrForm) ||
+		if left := s.Do("ZCARD", notes.core.Spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err,
+			ErrForm) ||
 			!strings.Contains(err.Error(), "30 items were not swept") {
 			t.Errorf("%+v, %d are left, %v", swept, left, err)
 		}

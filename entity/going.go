@@ -30,7 +30,7 @@ func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids
 	q := paging.Query{Of: g.store.By(g.index, value).IndexKey, Limit: min(n, paging.LargestLimit), After: after}
 	l, err := g.store.lister.List(ctx, q, nil)
 	for _, row := range l.Rows {
-		ids = append(ids, row.Id)
+		ids = append(ids, row.ID)
 	}
 	return ids, l.Next, err
 }
@@ -101,7 +101,8 @@ func (g *Going[I, T]) each(ids []string, do func(I) (bool, error)) (n int, faile
 func (g *Going[I, T]) one(text string, do func(I) (bool, error)) (bool, error) {
 	id, ok := g.store.parsed(g.store.core.Key(text))
 	if !ok {
-		return false, g.store.broken(g.store.core.Key(text), "", fmt.Errorf("a member of the index %s is no id of an item", g.index))
+		return false, g.store.broken(g.store.core.Key(text), "", fmt.Errorf("a member of the index %s is no id of an item",
+			g.index))
 	}
 	return do(id)
 }

@@ -79,7 +79,8 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 		t.Error("all is complete, and it builds")
 	}
 	said := server.Do("HGET", notes.core.Spec.Ledger, "").(string)
-	server.Do("HSET", notes.core.Spec.Ledger, "", said[:ledger.TokenSize]+strings.ReplaceAll(said[ledger.TokenSize:], "+", "-"))
+	server.Do("HSET", notes.core.Spec.Ledger, "", said[:ledger.TokenSize]+strings.ReplaceAll(said[ledger.TokenSize:],
+		"+", "-"))
 	must(t, b.Begin(t.Context()))
 	if !b.Builds {
 		t.Error("it does not build")
@@ -115,7 +116,8 @@ func TestABuildThatWaits(t *testing.T) {
 		"tomorrow": strconv.FormatInt(now+86_400_000, 10), "a number that is too long": strings.Repeat("9", 30),
 	} {
 		intent := "t=1:tm=0:k=1:wo=" + strconv.Itoa(len(opened)) + ":" + opened
-		serverOf(c, notes.core.Spec.Ledger).Do("HSET", notes.core.Spec.Ledger, "open", "=!="+strconv.Itoa(len(intent))+":"+intent)
+		serverOf(c, notes.core.Spec.Ledger).Do("HSET", notes.core.Spec.Ledger, "open",
+			"=!="+strconv.Itoa(len(intent))+":"+intent)
 		b := &upkeep.Indexing{Store: notes.core, Options: IndexOptions{Apply: true}, Waiting: []string{"open"}}
 		ctx, cancel := context.WithTimeout(t.Context(), expect.Patience)
 		if err := b.Sweep(ctx); err != nil {

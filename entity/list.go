@@ -61,7 +61,8 @@ type Query[T any] struct {
 
 // plain returns the query without the type of the items.
 func (q *Query[T]) plain() paging.Query {
-	out := paging.Query{Of: q.Of.IndexKey, From: q.From, To: q.To, Newest: q.Newest, Limit: q.Limit, After: q.After, Whole: q.Whole}
+	out := paging.Query{Of: q.Of.IndexKey, From: q.From, To: q.To, Newest: q.Newest, Limit: q.Limit, After: q.After,
+		Whole: q.Whole}
 	for _, of := range q.And {
 		out.And = append(out.And, of.IndexKey)
 	}
@@ -92,7 +93,7 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 	}
 	p := Page[I, T]{Items: make([]Item[I, T], 0, len(l.Rows)), Next: l.Next, Gone: l.Gone, Incomplete: l.Incomplete}
 	for _, row := range s.lister.Belonging(&asked, s.core.Names, l.Rows) {
-		id, key, err := s.named(row.Id)
+		id, key, err := s.named(row.ID)
 		if err != nil {
 			return p, err
 		}
@@ -127,7 +128,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 	}
 	p.Next, p.Incomplete = l.Next, l.Incomplete
 	for _, row := range s.lister.Belonging(&asked, fields, l.Rows) {
-		id, _, err := s.named(row.Id)
+		id, _, err := s.named(row.ID)
 		if err != nil {
 			return IDs[I]{}, err
 		}
@@ -191,7 +192,8 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 		}
 	}
 	reply, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
-		Action: a, Script: s.core.Scripts.Count, Keys: keys, Args: []string{paging.Or(from, "-inf"), paging.Or(to, "+inf"), "1000"},
+		Action: a, Script: s.core.Scripts.Count, Keys: keys, Args: []string{paging.Or(from, "-inf"), paging.Or(to, "+inf"),
+			"1000"},
 		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
@@ -231,7 +233,7 @@ func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 		for ids, err := range s.core.ScanLedger(ctx) {
 			out := make([]I, 0, len(ids))
 			for _, r := range ids {
-				if id, ok := s.parsed(s.core.Key(r.Id)); ok {
+				if id, ok := s.parsed(s.core.Key(r.ID)); ok {
 					out = append(out, id)
 				}
 			}

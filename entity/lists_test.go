@@ -145,7 +145,8 @@ func TestBoundsAreChecked(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		due := notes.By("due", "")
-		for _, b := range [][2]string{{"5", "3"}, {"(5", "3"}, {"+inf", "-inf"}, {"nan", ""}, {"", "NaN"}, {"(nan", "5"}, {"x", ""},
+		for _, b := range [][2]string{{"5", "3"}, {"(5", "3"}, {"+inf", "-inf"}, {"nan", ""}, {"", "NaN"}, {"(nan", "5"},
+			{"x", ""},
 			{"(", ""}, {"", "5)"}, {"[5", ""}, {"1e999", ""}, {" 1", ""}} {
 			for _, newest := range []bool{false, true} {
 				_, err := notes.List(t.Context(), Query[note]{Of: due, From: b[0], To: b[1], Newest: newest})

@@ -110,7 +110,8 @@ func TestCheckWhileWriting(t *testing.T) {
 			"changed by hand": func() error { s.Do("HSET", "n:item:1", "kind", "else"); return nil },
 			"deleted by hand": func() error { s.Do("DEL", "n:item:1"); return nil },
 			"elsewhere meanwhile, and there again": func() error {
-				s.Do("HSET", notes.core.Spec.Ledger, "1", string(ledger.Record(ledger.Place{Index: "kind", Prefix: "n:idx:kind:", Value: "other"})))
+				s.Do("HSET", notes.core.Spec.Ledger, "1", string(ledger.Record(ledger.Place{Index: "kind", Prefix: "n:idx:kind:",
+					Value: "other"})))
 				return nil
 			},
 		} {

@@ -108,7 +108,8 @@ func TestProlongedByHand(t *testing.T) {
 		if must(t, err); done.Gone != 0 || done.Lives != 2 {
 			t.Errorf("%+v", done)
 		}
-		if due, _, _, err = upkeep.Due(t.Context(), notes.core, turn, 200, &itemkeys.PassedOver{}); err != nil || len(due.Items) != 0 {
+		if due, _, _, err = upkeep.Due(t.Context(), notes.core, turn, 200,
+			&itemkeys.PassedOver{}); err != nil || len(due.Items) != 0 {
 			t.Errorf("still due: %v %v", due, err)
 		}
 		if at := fmt.Sprint(s.Do("ZSCORE", notes.core.Spec.Expires, "2")); at != "inf" {

@@ -54,7 +54,7 @@ func (x Texts[I, T]) Key(id I) (string, error) {
 // reports whether it was there: if it was written to since it is a *Conflict that wraps
 // ErrVersion. sums are SHA-1 of the texts, in hex. 2 round trips.
 func (x Texts[I, T]) DeleteSame(ctx context.Context, key string, sums map[string]string) (bool, error) {
-	id, err := x.Id(key)
+	id, err := x.id(key)
 	if err != nil {
 		return false, err
 	}
@@ -66,7 +66,7 @@ func (x Texts[I, T]) DeleteSame(ctx context.Context, key string, sums map[string
 	return x.s.remove(ctx, id, condition.String(), "")
 }
 
-func (x Texts[I, T]) Id(key string) (I, error) {
+func (x Texts[I, T]) id(key string) (I, error) {
 	id, ok := x.s.parsed(key)
 	if !ok {
 		return id, x.s.core.Invalid("item as text", errors.New("the key is none of this entity"))
@@ -77,7 +77,7 @@ func (x Texts[I, T]) Id(key string) (I, error) {
 // Get is Store.Get, and how long the item has left, 0 for ever. 1 round trip, 2 on
 // an entity that slides.
 func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left time.Duration, err error) {
-	id, err := x.Id(key)
+	id, err := x.id(key)
 	if err != nil {
 		return item, 0, err
 	}
@@ -105,7 +105,7 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 
 // GetQuick works as Get does, without how long it has left. 1 round trip.
 func (x Texts[I, T]) GetQuick(ctx context.Context, key string) (item Item[I, T], err error) {
-	id, err := x.Id(key)
+	id, err := x.id(key)
 	if err != nil {
 		return item, err
 	}
@@ -135,7 +135,7 @@ func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) 
 		if item.texts != nil {
 			t = item.texts[i]
 		} else if !x.s.core.Stamped[name] {
-			t.Text, t.There, err = x.s.Text(key, &item.Value, i)
+			t.Text, t.There, err = x.s.text(key, &item.Value, i)
 		}
 		if err != nil {
 			return nil, x.s.core.Invalid("item as text", value.In(name, err))
@@ -149,7 +149,7 @@ func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) 
 
 // Item reads an item from text.
 func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T], err error) {
-	if item.ID, err = x.Id(key); err != nil {
+	if item.ID, err = x.id(key); err != nil {
 		return item, err
 	}
 	item.texts = make([]itemkeys.StoredText, len(x.s.core.Names))
@@ -171,7 +171,7 @@ func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]
 		case p.unset[name]:
 			drop = append(drop, name)
 		case p.touched[name]:
-			if texts[name], _, err = x.s.Text(key, &p.v, i); err != nil {
+			if texts[name], _, err = x.s.text(key, &p.v, i); err != nil {
 				return nil, nil, x.s.core.Invalid("item as text", value.In(name, err))
 			}
 		}
@@ -223,7 +223,7 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 		if err != nil {
 			return 0, false, err
 		}
-		if c.Ttl, err = x.s.ttl(&item.Value, options); err != nil {
+		if c.TTL, err = x.s.ttl(&item.Value, options); err != nil {
 			return 0, false, err
 		}
 	case Some:
@@ -239,8 +239,8 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 			return 0, false, err
 		}
 	}
-	ms, _ := strconv.ParseInt(c.Ttl, 10, 64)
-	return time.Duration(ms) * time.Millisecond, c.Ttl == "" && w.Kind == Some, nil
+	ms, _ := strconv.ParseInt(c.TTL, 10, 64)
+	return time.Duration(ms) * time.Millisecond, c.TTL == "" && w.Kind == Some, nil
 }
 
 // knows reports whether all these fields are written.
@@ -278,7 +278,7 @@ func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 // if it is gone. A version that is not the one is a *Conflict; a missing item is
 // keywright.ErrNotFound. Round trips: as Put, Update and Delete.
 func (x Texts[I, T]) Write(ctx context.Context, key string, w TextWrite) (int64, error) {
-	id, err := x.Id(key)
+	id, err := x.id(key)
 	if err == nil {
 		err = x.s.core.Versioned()
 	}
@@ -324,9 +324,9 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	c := &itemkeys.Call{Id: x.s.core.Id(key), Condition: w.condition(itemkeys.Whatever), Ttl: w.ttl("0")}
+	c := &itemkeys.Call{ID: x.s.core.ID(key), Condition: w.condition(itemkeys.Whatever), TTL: w.ttl("0")}
 	if w.TTL == 0 && x.s.core.Spec.Expires != "" {
-		c.Ttl = ""
+		c.TTL = ""
 	}
 	x.s.core.Stamp(c, true)
 	x.take(c, w)
@@ -335,10 +335,10 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	a := x.s.core.Action("put", keywright.Writes, key, err)
 	c.Record = x.s.core.RecordOf(in, "", true)
 	c.Expected = c.Record
-	c.Now = x.s.core.WrittenEvents(c.Id)
+	c.Now = x.s.core.WrittenEvents(c.ID)
 	out, err := x.s.writer.Write(ctx, &a, c, func(expected string) {
 		c.Adds, c.Drops = adds, append(drops[:len(drops):len(drops)], x.s.core.LeftEntries(expected, in)...)
-		c.Record, c.Dead = x.s.core.RecordOf(in, expected, true), x.s.core.ExpiredEvents(c.Id, expected)
+		c.Record, c.Dead = x.s.core.RecordOf(in, expected, true), x.s.core.ExpiredEvents(c.ID, expected)
 	})
 	return out.Version, err
 }
@@ -359,8 +359,9 @@ func (x Texts[I, T]) take(c *itemkeys.Call, w TextWrite) {
 
 func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64, error) {
 	p, err := x.some(key, w)
-	c := &itemkeys.Call{Id: x.s.core.Id(key), Condition: w.condition(itemkeys.Present), Expected: itemkeys.AnyRecord, Ttl: w.ttl("")}
-	c.Now = x.s.core.EventTemplates(c.Id, itemkeys.WasThere, x.s.core.Spec.OnUpdate)
+	c := &itemkeys.Call{ID: x.s.core.ID(key), Condition: w.condition(itemkeys.Present), Expected: itemkeys.AnyRecord,
+		TTL: w.ttl("")}
+	c.Now = x.s.core.EventTemplates(c.ID, itemkeys.WasThere, x.s.core.Spec.OnUpdate)
 	var needed bool
 	if err == nil {
 		x.s.core.Stamp(c, false)
@@ -372,7 +373,7 @@ func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64
 	}
 	a := x.s.core.Action("update", keywright.Writes, key, err)
 	if needed && a.Err == nil && !x.s.core.CrossSlot {
-		if c.Expected, err = x.s.core.ReadRecord(ctx, &a, c.Id); err != nil {
+		if c.Expected, err = x.s.core.ReadRecord(ctx, &a, c.ID); err != nil {
 			return 0, err
 		}
 	}

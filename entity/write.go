@@ -41,7 +41,7 @@ func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keyw
 	if err := s.core.Versioned(); err != nil {
 		return Item[I, T]{}, err
 	}
-	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.Known(&item))
+	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.known(&item))
 }
 
 // whole writes all fields of an item.
@@ -55,7 +55,7 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 		if s.typed.Identify != nil {
 			s.typed.Identify(id, &v)
 		}
-		c.Id = s.core.Id(key)
+		c.ID = s.core.ID(key)
 		in, err = s.fill(key, &v, c, options)
 		a = s.core.Action(name, keywright.Writes, key, err)
 	}
@@ -65,9 +65,9 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 		c.Expected = known[0]
 	}
 	adds, drops := c.Adds, c.Drops
-	c.Now = s.core.WrittenEvents(c.Id)
+	c.Now = s.core.WrittenEvents(c.ID)
 	out, err := s.writer.Write(ctx, &a, c, func(expected string) {
-		c.Adds, c.Drops, c.Dead = adds, drops, s.core.ExpiredEvents(c.Id, expected)
+		c.Adds, c.Drops, c.Dead = adds, drops, s.core.ExpiredEvents(c.ID, expected)
 		c.Record = s.core.RecordOf(in, expected, true)
 		if expected != c.Record {
 			c.Drops = append(drops[:len(drops):len(drops)], s.core.LeftEntries(expected, in)...)
@@ -84,7 +84,7 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 // fill takes a value into a call.
 func (s *Store[I, T]) fill(key string, v *T, c *itemkeys.Call, options []keywright.WriteOption) (in map[string]string,
 	err error) {
-	if c.Ttl, err = s.ttl(v, options); err != nil {
+	if c.TTL, err = s.ttl(v, options); err != nil {
 		return nil, err
 	}
 	if err = s.texts(key, v, c); err != nil {
@@ -101,20 +101,20 @@ func (s *Store[I, T]) stampedItem(id I, v T, out itemkeys.Outcome) Item[I, T] {
 	item := Item[I, T]{ID: id, Value: v}
 	if s.core.Spec.Version != "" {
 		item.Version = out.Version
-		s.Set(&item.Value, s.core.Spec.Version, out.Text)
+		s.set(&item.Value, s.core.Spec.Version, out.Text)
 	}
 	now := out.Now
 	if s.core.Spec.Seconds {
 		now /= 1000
 	}
-	s.Set(&item.Value, s.core.Spec.Updated, strconv.FormatInt(now, 10))
+	s.set(&item.Value, s.core.Spec.Updated, strconv.FormatInt(now, 10))
 	if out.Created {
-		s.Set(&item.Value, s.core.Spec.Created, strconv.FormatInt(now, 10))
+		s.set(&item.Value, s.core.Spec.Created, strconv.FormatInt(now, 10))
 	}
 	return item
 }
 
-func (s *Store[I, T]) Set(v *T, field, text string) {
+func (s *Store[I, T]) set(v *T, field, text string) {
 	if field != "" {
 		_ = s.typed.Fields.Columns[s.core.Columns[field]].Parse(v, text) // a whole number by declaration
 	}
@@ -206,7 +206,7 @@ func (p *patch[I, T]) fill(key string, c *itemkeys.Call) error {
 		case p.unset[name]:
 			c.Removed = append(c.Removed, name)
 		case p.touched[name]:
-			text, _, err := p.store.Text(key, &p.v, i)
+			text, _, err := p.store.text(key, &p.v, i)
 			if err != nil {
 				return value.In(name, err)
 			}
@@ -232,7 +232,7 @@ func (p *patch[I, T]) moves(record string, c *itemkeys.Call) (needed bool, err e
 		}
 		needed = needed || byValue || byScore
 		if byValue {
-			if in[ix.Name], err = p.Text(i); err != nil {
+			if in[ix.Name], err = p.text(i); err != nil {
 				return needed, err
 			}
 		}
@@ -249,7 +249,7 @@ func (p *patch[I, T]) moves(record string, c *itemkeys.Call) (needed bool, err e
 }
 
 // Text returns the new value of an index, "" for none.
-func (p *patch[I, T]) Text(i int) (string, error) {
+func (p *patch[I, T]) text(i int) (string, error) {
 	ix := &p.store.core.Spec.Indexes[i]
 	if p.unset[ix.Field] {
 		return "", nil
@@ -270,8 +270,8 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 		err = bad
 	}
 	if err == nil && s.core.Err == nil {
-		c.Id = s.core.Id(key)
-		c.Now = s.core.EventTemplates(c.Id, itemkeys.WasThere, s.core.Spec.OnUpdate)
+		c.ID = s.core.ID(key)
+		c.Now = s.core.EventTemplates(c.ID, itemkeys.WasThere, s.core.Spec.OnUpdate)
 		if err = p.fill(key, c); err == nil {
 			err = s.lifetime(ctx, s.core.Action(name, keywright.Writes, key, nil), p, c, options)
 		}
@@ -282,7 +282,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	}
 	a := s.core.Action(name, keywright.Writes, key, err)
 	if needed && a.Err == nil && !s.core.CrossSlot {
-		if c.Expected, err = s.core.ReadRecord(ctx, &a, c.Id); err != nil {
+		if c.Expected, err = s.core.ReadRecord(ctx, &a, c.ID); err != nil {
 			return 0, err
 		}
 	}
@@ -310,12 +310,12 @@ func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I,
 	switch {
 	case !begins:
 	case len(options) == 0 && s.typed.TTL != nil && known < len(s.core.Spec.TTLFields):
-		c.Ttl, err = s.ruled(ctx, &a)
+		c.TTL, err = s.ruled(ctx, &a)
 	default:
-		c.Ttl, err = s.ttl(&p.v, options)
+		c.TTL, err = s.ttl(&p.v, options)
 	}
-	if len(options) == 0 && known == 0 && c.Ttl != "" && c.Ttl != "0" {
-		c.Ttl = "+" + c.Ttl // as a read does, it shortens no life
+	if len(options) == 0 && known == 0 && c.TTL != "" && c.TTL != "0" {
+		c.TTL = "+" + c.TTL // as a read does, it shortens no life
 	}
 	return err
 }
@@ -334,7 +334,7 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 	if s.core.Spec.Version != "" {
 		condition = strconv.FormatInt(item.Version, 10)
 	}
-	return s.remove(ctx, item.ID, condition, s.Known(&item))
+	return s.remove(ctx, item.ID, condition, s.known(&item))
 }
 
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
@@ -342,10 +342,10 @@ func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known 
 	a := s.core.Action("delete", keywright.Idempotent, key, err)
 	c := &itemkeys.Call{Condition: condition, Stamps: itemkeys.Stamps{Version: s.core.Spec.Version}}
 	if a.Err == nil {
-		c.Id = s.core.Id(key)
-		c.Now = s.core.EventTemplates(c.Id, itemkeys.WasThere, s.core.Spec.OnDelete)
+		c.ID = s.core.ID(key)
+		c.Now = s.core.EventTemplates(c.ID, itemkeys.WasThere, s.core.Spec.OnDelete)
 		if c.Expected = known; known == "" && !s.core.CrossSlot {
-			if c.Expected, err = s.core.ReadRecord(ctx, &a, c.Id); err != nil {
+			if c.Expected, err = s.core.ReadRecord(ctx, &a, c.ID); err != nil {
 				return false, err
 			}
 		}

@@ -163,7 +163,8 @@ func New(raw rueidis.Client, o Options) *Client {
 
 func newClient(gate *conn.DialGate, open func() (rueidis.Client, error), server string, o Options) (*Client, error) {
 	life, end := context.WithCancelCause(context.Background())
-	c := &Client{life: life, end: end, rooms: conn.NewCallLimiter(gate, life), server: server, database: noDatabase, hooks: o.Hooks,
+	c := &Client{life: life, end: end, rooms: conn.NewCallLimiter(gate, life), server: server, database: noDatabase,
+		hooks:    o.Hooks,
 		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer,
 		log: cmp.Or(o.Logger, slog.Default()), talks: o.Logger != nil,
 		now:   time.Now,

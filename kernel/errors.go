@@ -158,7 +158,8 @@ var refusals = map[string]struct {
 		"the keys lie in different cluster slots; declare `cluster: true` and let lint say where"},
 }
 
-// refusal returns the first word of an error reply, "" if err is none. The client library takes ERR away, and servers say
+// refusal returns the first word of an error reply, "" if err is none. The client library takes ERR away, and servers
+// say
 // in several ways that a script may not do something.
 func refusal(err error) string {
 	reply, ok := errors.AsType[*rueidis.RedisError](err)
@@ -166,7 +167,8 @@ func refusal(err error) string {
 		return ""
 	}
 	text := reply.Error()
-	if strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text, "ACL failure in script") {
+	if strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text,
+		"ACL failure in script") {
 		return "NOPERM"
 	}
 	if word, _, _ := strings.Cut(text, " "); word == strings.ToUpper(word) {
@@ -191,7 +193,8 @@ func lasting(err error) bool {
 	return false
 }
 
-// Permanent returns err if it is an *Error of a server that will say the same again: a right, a command or the type of a
+// Permanent returns err if it is an *Error of a server that will say the same again: a right, a command or the type of
+// a
 // key is not what the operation needs. Else it is nil. It is for constructs: such an error ends what works in the
 // background.
 func Permanent(err error) error {

@@ -265,7 +265,8 @@ func (a *Action) fail(attempts int, err error) error {
 	return out
 }
 
-// blame says of a refusal that lasts which command and which key it is about. A script of several keys says itself which
+// blame says of a refusal that lasts which command and which key it is about. A script of several keys says itself
+// which
 // has the wrong type.
 func (a *Action) blame(e *Error) {
 	reply, _ := errors.AsType[*rueidis.RedisError](e.Err)

@@ -139,7 +139,8 @@ func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 	}
 }
 
-// TestCallsOfCallersAreBounded: so many calls as half the ring of a connection holds are made on the goroutines of their
+// TestCallsOfCallersAreBounded: so many calls as half the ring of a connection holds are made on the goroutines of
+// their
 // callers, whatever stripes count them, and a place that is given back can be had again.
 func TestCallsOfCallersAreBounded(t *testing.T) {
 	r := conn.NewCallLimiter(nil, t.Context())

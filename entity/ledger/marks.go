@@ -28,6 +28,7 @@ type Marks struct {
 	Newer bool // they have another form: nothing more is known of them
 }
 
+// Mark describes what the ledger says of one index.
 type Mark struct {
 	State   byte
 	Builder string // the call that builds it
@@ -70,6 +71,7 @@ func (m *Marks) Text() string {
 	return rand.Text()[:TokenSize] + LinesOf(m.Lines)
 }
 
+// LinesOf returns the text of marks.
 func LinesOf(lines []Mark) string {
 	var b strings.Builder
 	for _, l := range lines {

@@ -1,7 +1,9 @@
-// Package ledger reads and writes what the ledger of an entity says: of an item, in which indexes it is (a record), and of
+// Package ledger reads and writes what the ledger of an entity says: of an item, in which indexes it is (a record),
+// and of
 // each index, whether all items are in it (marks). It turns text into values and values into text.
 //
-// It knows no server, and no entity: whoever moves the keys of an entity, or makes its ledger elsewhere, needs only this.
+// It knows no server, and no entity: whoever moves the keys of an entity, or makes its ledger elsewhere, needs only
+// this.
 package ledger
 
 import (
@@ -62,6 +64,7 @@ func Record(places ...Place) []byte {
 	return record
 }
 
+// Append adds a segment to a record.
 func Append(dst []byte, tag, text string) []byte {
 	dst = append(append(dst, tag...), '=')
 	dst = append(strconv.AppendInt(dst, int64(len(text)), 10), ':')

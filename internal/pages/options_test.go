@@ -91,8 +91,13 @@ func everyOptions(t *testing.T) map[string]bool {
 					return true
 				}
 				name := strings.Replace(dir, ".", "keywright", 1) + "." + s.Name.Name
-				if _, ok := s.Type.(*ast.StructType); ok || Resolve(root, name) != name {
-					out[Resolve(root, name)] = true
+				switch s.Type.(type) {
+				case *ast.StructType:
+					out[name] = true
+				case *ast.SelectorExpr: // an alias
+					if real := Resolve(root, name); real != name {
+						out[real] = true
+					}
 				}
 				return true
 			})

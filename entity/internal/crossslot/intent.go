@@ -1,4 +1,5 @@
-// Package crossslot changes items whose keys are in several slots of a cluster, by intents. It knows the ledger, the item
+// Package crossslot changes items whose keys are in several slots of a cluster, by intents. It knows the ledger, the
+// item
 // and its index keys, and neither values nor lists.
 //
 // An entity whose keys are not always in one slot of a cluster cannot be written
@@ -95,6 +96,7 @@ type state struct {
 	Record string            // in the ledger, without the "="
 }
 
+// NewIntent returns an intent that is not open yet.
 func NewIntent(id, kind string) *Intent { return &Intent{id: id, kind: kind, token: rand.Text()} }
 
 // graceMS returns when an intent may be taken over, as scripts have it.
@@ -281,7 +283,8 @@ func Read(ctx context.Context, s *itemkeys.Keys, its []*Intent) error {
 	for i, it := range its {
 		key := s.Key(it.id)
 		ops[i] = kernel.NewOp(kernel.Spec[bool]{
-			Action: s.Action("look", keywright.Reads, key, nil), Script: s.Scripts.CrossSlot.Look, Keys: []string{key}, Args: names,
+			Action: s.Action("look", keywright.Reads, key,
+				nil), Script: s.Scripts.CrossSlot.Look, Keys: []string{key}, Args: names,
 			Decode: func(r kernel.Reply) (bool, error) {
 				all, err := r.ToArray()
 				it.Item = state{}
@@ -328,6 +331,7 @@ func (all intents) Since(builder string) bool {
 	return !slices.ContainsFunc(all.Builders, func(of string) bool { return !strings.Contains(of, builder) })
 }
 
+// IntentsOf returns the intents that an entry of the ledger has.
 func IntentsOf(record string) (all intents) {
 	for name, text := range ledger.Segments(strings.TrimPrefix(record, "=")) {
 		if name != "!" {

@@ -14,7 +14,8 @@ import (
 
 // TakeOver takes the lease, and opens intents for what is due, past what was passed over. They have the token of
 // the sweeper, which acts under each only once: a batch that failed is due again later.
-func TakeOver(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, batch int, over *itemkeys.PassedOver) (its []*Intent,
+func TakeOver(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, batch int,
+	over *itemkeys.PassedOver) (its []*Intent,
 	next, busy time.Duration, err error) {
 	if s.Err != nil {
 		return nil, 0, 0, s.Err
@@ -61,6 +62,7 @@ const MostTaken = 32
 // leaves it for later.
 const mostSweepRounds = 4
 
+// SweepIntents ends intents that were taken over, or that the caller has opened.
 func SweepIntents(ctx context.Context, s *itemkeys.Keys, its []*Intent) (done Swept, err error) {
 	for range mostSweepRounds {
 		if len(its) == 0 {

@@ -21,7 +21,7 @@ func Write(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, c *itemkeys.
 		_, err := kernel.NewOp(kernel.Spec[int]{Action: *a}).Do(ctx)
 		return itemkeys.Outcome{}, err
 	}
-	it := NewIntent(c.Id, Writing)
+	it := NewIntent(c.ID, Writing)
 	if c.Record == "" {
 		it.kind = deleting
 	}
@@ -44,7 +44,7 @@ func Write(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, c *itemkeys.
 				it = NewIntent(it.id, it.kind)
 			}
 		case "ok", "new":
-			if err = s.Step("written", c.Id); err == nil {
+			if err = s.Step("written", c.ID); err == nil {
 				err = Settle(ctx, s, it, ended(s, c))
 			}
 			out.Created = out.Code == "new"
@@ -92,7 +92,7 @@ func ByExpiry(s *itemkeys.Keys) Ending {
 func ended(s *itemkeys.Keys, c *itemkeys.Call) Ending {
 	began, known := time.Now(), "="
 	return func(it *Intent) (string, []string) {
-		ttl, _ := strconv.ParseInt(c.Ttl, 10, 64)
+		ttl, _ := strconv.ParseInt(c.TTL, 10, 64)
 		switch {
 		case c.Record == "":
 			return deleted, nil
@@ -108,7 +108,8 @@ func ended(s *itemkeys.Keys, c *itemkeys.Call) Ending {
 
 // send writes the hash. A delete is sent again when its reply was lost; its intent
 // then stays open, as the first one may still be on its way.
-func send(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, c *itemkeys.Call, it *Intent) (itemkeys.Outcome, error) {
+func send(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, c *itemkeys.Call, it *Intent) (itemkeys.Outcome,
+	error) {
 	names := s.IndexColumns()
 	keys, args := encodeItem(s, c, it, names)
 	send := *a
@@ -134,7 +135,8 @@ func send(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, c *itemkeys.C
 	}
 }
 
-func itemOutcome(s *itemkeys.Keys, it *Intent, asked time.Time, names []string, all []kernel.Value) (out itemkeys.Outcome,
+func itemOutcome(s *itemkeys.Keys, it *Intent, asked time.Time, names []string,
+	all []kernel.Value) (out itemkeys.Outcome,
 	err error) {
 	if len(all) < 4 {
 		return out, errors.New("the script answered with too few texts")
@@ -161,8 +163,8 @@ func encodeItem(s *itemkeys.Keys, c *itemkeys.Call, it *Intent, names []string) 
 	}
 	condition := c.Condition
 	recorded := itemkeys.Flag(it.state == "x" && (condition == itemkeys.Absent || condition == itemkeys.Whatever))
-	keys = []string{s.Key(c.Id)}
-	args = []string{c.Id, strconv.FormatInt(actsUntil(s, it), 10), kind, condition, recorded, c.Ttl,
+	keys = []string{s.Key(c.ID)}
+	args = []string{c.ID, strconv.FormatInt(actsUntil(s, it), 10), kind, condition, recorded, c.TTL,
 		itemkeys.Flag(c.Stamps.Created), c.Stamps.Version, itemkeys.Flag(c.Stamps.Updated), c.Stamps.Unit,
 		strconv.Itoa(len(c.Fields)), strconv.Itoa(len(c.Removed)), strconv.Itoa(len(names))}
 	if c.Stamps.Unit == "" { // of a delete, which stamps nothing
@@ -179,7 +181,7 @@ func encodeItem(s *itemkeys.Keys, c *itemkeys.Call, it *Intent, names []string) 
 // it shorter goes under an intent. read takes the texts of the fields, if there are fields.
 func Touch(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, fields []string, mode, ttl string,
 	read func([]kernel.Value) error) (changed bool, err error) {
-	it := NewIntent(s.Id(a.Key), aging)
+	it := NewIntent(s.ID(a.Key), aging)
 	code, texts, err := touchItem(ctx, s, a, it, fields, mode, ttl)
 	for late := 0; err == nil && (code == "shorter" || code == "late"); late++ {
 		if late > mostFailures {

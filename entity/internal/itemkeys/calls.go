@@ -23,6 +23,7 @@ type Conflict struct {
 	Err     error
 }
 
+// Error implements error.
 func (c *Conflict) Error() string {
 	if c.Version != 0 && c.Err == ErrVersion {
 		return fmt.Sprintf("%v: %d", c.Err, c.Version)
@@ -35,12 +36,12 @@ func (c *Conflict) Unwrap() error { return c.Err }
 
 // Call represents one write of one item, as the script takes it.
 type Call struct {
-	Id        string
+	ID        string
 	Expected  string // record
 	Found     bool   // the server said so
 	Record    string
 	Condition string
-	Ttl       string
+	TTL       string
 	Stamps    Stamps
 	Fields    []string // name, text, …
 	Removed   []string
@@ -92,6 +93,7 @@ const (
 	Whatever  = "any"
 )
 
+// Stamp says what the server fills in.
 func (s *Keys) Stamp(c *Call, whole bool) {
 	c.Stamps = Stamps{Created: whole && s.Spec.Created != "", Version: s.Spec.Version, Updated: s.Spec.Updated != "",
 		Unit: "1"}
@@ -146,6 +148,7 @@ func (s *Keys) conflict(a *kernel.Action, out Outcome, err error) error {
 		Err: &Conflict{Version: out.Version, Err: err}}
 }
 
+// Versioned returns an error if the entity has no version.
 func (s *Keys) Versioned() error {
 	if s.Spec.Version == "" {
 		return &keywright.Error{Class: keywright.Invalid, Entry: s.Entry.Name,

@@ -128,6 +128,7 @@ func AppendEvents(keys, args, events []string) (_, _ []string) {
 	return keys, args
 }
 
+// AppendEvent takes one event into a call.
 func AppendEvent(keys, args, event []string) (_, _ []string) {
 	args = append(args, event...)
 	if Mode(event[1]) == Append {

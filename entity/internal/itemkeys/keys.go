@@ -1,4 +1,5 @@
-// Package itemkeys is the keys of an entity on a server: what is declared of them without the Go types of ids and values,
+// Package itemkeys is the keys of an entity on a server: what is declared of them without the Go types of ids and
+// values,
 // the events of their changes, the entries of the ledger, and how a script of the entity is run.
 //
 // It decides nothing: it neither writes an item (package writer), nor lists (paging), nor puts anything right (upkeep).
@@ -81,7 +82,8 @@ type Keys struct {
 
 // New returns the keys that are described. The entry of b is that of an item.
 func New(b keywright.Binding, d *Description) *Keys {
-	s := &Keys{Client: b.Client, Entry: b.Entry, Spec: d, Err: b.Invalid(""), Columns: map[string]int{}, Stamped: map[string]bool{},
+	s := &Keys{Client: b.Client, Entry: b.Entry, Spec: d, Err: b.Invalid(""), Columns: map[string]int{},
+		Stamped: map[string]bool{},
 		Renewed: NewRenewedKeys(d.IndexTTL / 4)}
 	for i, col := range d.Columns {
 		s.Columns[col.Name] = i
@@ -107,8 +109,8 @@ type StoredText struct {
 	There bool
 }
 
-// Id returns the id of a key: what is between prefix and suffix.
-func (s *Keys) Id(key string) string {
+// ID returns the id of a key: what is between prefix and suffix.
+func (s *Keys) ID(key string) string {
 	return key[len(s.Spec.Prefix) : len(key)-len(s.Spec.Suffix)]
 }
 
@@ -142,6 +144,7 @@ func (ix *Index) KeyOf(text string) string { return ix.Prefix + text + ix.Suffix
 // Text returns the value of a key of an index.
 func (ix *Index) Text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }
 
+// Index returns an index by its name.
 func (s *Keys) Index(name string) (*Index, error) {
 	i := slices.IndexFunc(s.Spec.Indexes, func(ix Index) bool { return ix.Name == name })
 	if i < 0 {

@@ -49,7 +49,8 @@ func (s *Keys) Traces(record string) func(func(ledger.Trace) bool) {
 	return func(yield func(ledger.Trace) bool) {
 		for name, value := range ledger.Segments(strings.TrimPrefix(record, "=")) {
 			tag, doubted := strings.CutPrefix(name, ledger.Doubt)
-			if strings.Contains(tag, "|") && !yield(ledger.Trace{Tag: tag, Value: value, Index: slices.Index(s.Tags, tag), Doubted: doubted}) {
+			if strings.Contains(tag, "|") && !yield(ledger.Trace{Tag: tag, Value: value, Index: slices.Index(s.Tags, tag),
+				Doubted: doubted}) {
 				return
 			}
 		}
@@ -128,6 +129,7 @@ func (s *Keys) Lacking(record string) (lacks []int) {
 	return lacks
 }
 
+// Tag returns the index as records name it.
 func (ix *Index) Tag() string {
 	p := ledger.Place{Index: ix.Name, Prefix: ix.Prefix, Suffix: ix.Suffix, All: ix.Field == ""}
 	return p.Tag()

@@ -19,10 +19,12 @@ type memo struct {
 
 const mostRenewed = 10_000
 
+// NewRenewedKeys returns a memory by which a key is due after a time; 0: never.
 func NewRenewedKeys(every time.Duration) *memo {
 	return &memo{Every: every, at: map[string]time.Time{}}
 }
 
+// Due reports whether a key is to be renewed.
 func (m *memo) Due(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -74,6 +74,7 @@ func (s *Keys) Run(ctx context.Context, name string, script *keywright.Script, e
 	return texts, s.FormError("", err)
 }
 
+// Pause waits for d, at least a millisecond, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(max(d, time.Millisecond))
 	defer timer.Stop()
@@ -83,6 +84,7 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// Millis reads a number of milliseconds.
 func Millis(text string) time.Duration {
 	ms, _ := strconv.ParseInt(text, 10, 64)
 	return time.Duration(ms) * time.Millisecond
@@ -96,8 +98,10 @@ func (s *Keys) Now(ctx context.Context) (int64, error) {
 	}).Do(ctx)
 }
 
+// Integer reads a number.
 func Integer(r kernel.Reply) (int64, error) { return r.AsInt64() }
 
+// OptionalText reads a text, "" where there is none.
 func OptionalText(r kernel.Reply) (string, error) {
 	text, err := r.ToString()
 	if kernel.IsNil(err) {
@@ -116,6 +120,7 @@ func Ask[V any](ctx context.Context, s *Keys, key string, words []string,
 	}, decode)
 }
 
+// Flag returns how scripts are told of a condition.
 func Flag(on bool) string {
 	if on {
 		return "1"
@@ -127,7 +132,7 @@ func Flag(on bool) string {
 const LedgerPage = 100
 
 // Registration represents an id and its record.
-type Registration struct{ Id, Record string }
+type Registration struct{ ID, Record string }
 
 // ScanLedger reads the ledger, page by page (HSCAN: each at least once).
 func (s *Keys) ScanLedger(ctx context.Context) iter.Seq2[[]Registration, error] {
@@ -176,6 +181,7 @@ const MostAtOnce = 500
 // arguments. The others were done: each item is written for itself.
 type Errors map[int]error
 
+// Error implements error.
 func (e Errors) Error() string {
 	first := slices.Sorted(maps.Keys(e))[0]
 	return fmt.Sprintf("%d items failed; the one at %d: %v", len(e), first, e[first])

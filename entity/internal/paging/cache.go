@@ -33,6 +33,7 @@ type page struct {
 // mostForeseen says how many ids are remembered.
 const mostForeseen = 100_000
 
+// Get returns the ids that a page had, nil if that is not known.
 func (f *PageCache) Get(p page) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,10 +60,11 @@ const largestPlain = 1 << 52
 
 // row represents an item as a list has it.
 type row struct {
-	Id    string
+	ID    string
 	Texts []kernel.Value
 }
 
+// Page returns the first page of a query, as the cache names it.
 func (q *Query) Page() page {
 	return page{q.Of.Key, q.order(), Or(q.From, "-inf"), Or(q.To, "+inf"), orInt(q.Limit, defaultLimit)}
 }
@@ -74,7 +76,7 @@ func (s *Lister) learn(q *Query, rows []row) {
 	}
 	ids := make([]string, len(rows))
 	for i := range rows {
-		ids[i] = rows[i].Id
+		ids[i] = rows[i].ID
 	}
 	s.Cache.Set(q.Page(), ids)
 }
@@ -133,7 +135,7 @@ func (s *Lister) Moving(of IndexKey, members []kernel.ZScore, rows []row) bool {
 		if of.Index.Score == "" {
 			continue
 		}
-		for members[i].Member != r.Id { // rows are members, without those that are gone
+		for members[i].Member != r.ID { // rows are members, without those that are gone
 			i++
 		}
 		if text, err := r.Texts[score].ToString(); err != nil || !number(text, members[i].Score) {

@@ -107,6 +107,7 @@ func (s *Lister) Belonging(q *Query, fields []string, rows []row) []row {
 	return out
 }
 
+// List gives a page, as rows with the texts of some fields.
 func (s *Lister) List(ctx context.Context, q Query, fields []string) (l Rows, err error) {
 	a := s.Core.Action("list", keywright.Reads, q.Of.Key, q.Check())
 	if a.Err != nil {
@@ -175,6 +176,7 @@ func (s *Lister) listSome(ctx context.Context, a *kernel.Action, q *Query, field
 	return l, nil
 }
 
+// Or returns a text, or another one for "".
 func Or(text, otherwise string) string {
 	if text == "" {
 		return otherwise

@@ -10,6 +10,7 @@ import (
 
 var errNoIndex = errors.New("a query without an index: say Of which one")
 
+// Check refuses a query that no page answers.
 func (q *Query) Check() error {
 	all := append([]IndexKey{q.Of}, q.And...)
 	for _, of := range all {
@@ -56,7 +57,8 @@ func bound(name, text string, otherwise float64) (float64, error) {
 	}
 	f, err := strconv.ParseFloat(strings.TrimPrefix(text, "("), 64)
 	if err != nil || math.IsNaN(f) {
-		return 0, fmt.Errorf("%s is %q, which is no score; give a number like 5, (5 for what is beyond it, or none", name, text)
+		return 0, fmt.Errorf("%s is %q, which is no score; give a number like 5, (5 for what is beyond it, or none", name,
+			text)
 	}
 	return f, nil
 }

@@ -1,4 +1,5 @@
-// Package scripts holds the Lua of an entity: each script is a file with a header, see internal/lua. It knows their names,
+// Package scripts holds the Lua of an entity: each script is a file with a header, see internal/lua. It knows their
+// names,
 // and not what calls them.
 package scripts
 
@@ -20,6 +21,7 @@ type Scripts struct {
 	CrossSlot CrossSlot
 }
 
+// New returns the scripts of a client.
 func New(c *keywright.Client) *Scripts {
 	return &Scripts{
 		Write:     kernel.NewShared(c, "entity write", Parts.Script("write")),
@@ -47,6 +49,7 @@ type CrossSlot struct {
 	Open, Close, Due, Item, Index, Look, Touch *keywright.Script
 }
 
+// NewCrossSlot returns those for entities in several slots.
 func NewCrossSlot(parts *lua.Set) CrossSlot {
 	return CrossSlot{
 		Open:  keywright.NewScript("entity open", parts.Later("apart_open")),

@@ -150,11 +150,12 @@ func (c *check) scanNode(ctx context.Context, node kernel.Raw) error {
 	}
 }
 
+// Page looks at a page of the keyspace.
 func (c *check) Page(ctx context.Context, keys []string) error {
 	var ids []string
 	for _, key := range keys {
 		if c.store.Spec.IsItem(key) {
-			ids = append(ids, c.store.Id(key))
+			ids = append(ids, c.store.ID(key))
 		}
 		for i := range c.store.Spec.Indexes {
 			if ix := &c.store.Spec.Indexes[i]; ix.Has(key) {
@@ -203,7 +204,7 @@ func (c *check) registered(ctx context.Context) error {
 			return err
 		}
 		for _, r := range page {
-			c.suspect(r.Id)
+			c.suspect(r.ID)
 		}
 	}
 	return nil
@@ -287,7 +288,8 @@ func (c *check) problem(p Problem) {
 }
 
 // IndexedTexts reads these fields, and those that say how long it lives; there is whether the item is there at all.
-func IndexedTexts(ctx context.Context, s *itemkeys.Keys, id string) (texts map[string]itemkeys.StoredText, there bool, err error) {
+func IndexedTexts(ctx context.Context, s *itemkeys.Keys, id string) (texts map[string]itemkeys.StoredText,
+	there bool, err error) {
 	key := s.Key(id)
 	texts = map[string]itemkeys.StoredText{}
 	var b keywright.Batch
@@ -332,7 +334,9 @@ func missingTTL(s *itemkeys.Keys, texts map[string]itemkeys.StoredText) string {
 	return strconv.FormatInt(lasts.Milliseconds(), 10)
 }
 
-func Comparison(s *itemkeys.Keys, id string, texts map[string]itemkeys.StoredText, there bool, had, record string, entries []itemkeys.Belonging,
+// Comparison returns the keys and arguments of the script `repair`.
+func Comparison(s *itemkeys.Keys, id string, texts map[string]itemkeys.StoredText, there bool, had, record string,
+	entries []itemkeys.Belonging,
 	apply bool) (keys, args []string) {
 	expires := cmp.Or(s.Spec.Expires, s.Spec.Ledger)
 	keys = []string{s.Key(id), expires, s.Spec.Ledger}
@@ -340,7 +344,8 @@ func Comparison(s *itemkeys.Keys, id string, texts map[string]itemkeys.StoredTex
 	if s.Spec.Expires == "" {
 		keeps = "0"
 	}
-	args = []string{id, itemkeys.Flag(apply), keeps, itemkeys.Flag(there), record, strconv.Itoa(len(texts)), missingTTL(s, texts), had}
+	args = []string{id, itemkeys.Flag(apply), keeps, itemkeys.Flag(there), record, strconv.Itoa(len(texts)),
+		missingTTL(s, texts), had}
 	for name, t := range texts {
 		was := ""
 		if t.There {

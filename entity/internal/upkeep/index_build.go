@@ -94,7 +94,8 @@ func (b *Indexing) lasts(ctx context.Context) bool {
 	said, err := b.Store.MarksText(ctx)
 	m := ledger.ReadMarks(said)
 	return err == nil &&
-		slices.ContainsFunc(m.Lines, func(l ledger.Mark) bool { return l.State == ledger.StateBuilding && l.Builder == b.Builder })
+		slices.ContainsFunc(m.Lines,
+			func(l ledger.Mark) bool { return l.State == ledger.StateBuilding && l.Builder == b.Builder })
 }
 
 // Sweep waits until the intents of items that wait are due, and ends them.
@@ -131,7 +132,7 @@ func (b *Indexing) IsWritten(record string) bool {
 func (b *Indexing) Look(r itemkeys.Registration) (lacks, removes bool) {
 	s := b.Store
 	if b.Report.Items++; s.CrossSlot && b.changes() && b.IsWritten(r.Record) {
-		b.Waiting = append(b.Waiting, r.Id)
+		b.Waiting = append(b.Waiting, r.ID)
 		return false, false
 	}
 	lacking := s.Lacking(r.Record)
@@ -173,7 +174,7 @@ func (b *Indexing) build(ctx context.Context, all []itemkeys.Registration) error
 	var mu sync.Mutex
 	return itemkeys.AtOnce(len(all), func(n int) error {
 		c := &check{store: b.Store, options: CheckOptions{Apply: true}}
-		err := c.judge(ctx, all[n].Id)
+		err := c.judge(ctx, all[n].ID)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -181,7 +182,7 @@ func (b *Indexing) build(ctx context.Context, all []itemkeys.Registration) error
 		}
 		waits := c.checked.Expired > 0 && !c.busy // it is gone, and a sweep takes it out
 		if b.Store.CrossSlot && !waits {
-			b.Waiting = append(b.Waiting, all[n].Id)
+			b.Waiting = append(b.Waiting, all[n].ID)
 		}
 		for _, i := range b.Store.Lacking(all[n].Record) {
 			row := b.row(b.Store.Tags[i])

@@ -29,6 +29,7 @@ func (b *Indexing) remove(ctx context.Context, all []itemkeys.Registration) erro
 // mostUnindexed says how many items one script takes out of indexes.
 const mostUnindexed = 100
 
+// RemoveSome takes items out of indexes by one script.
 func (b *Indexing) RemoveSome(ctx context.Context, all []itemkeys.Registration) error {
 	s := b.Store
 	keys, args := []string{s.Spec.Ledger}, []string{strconv.Itoa(len(all))}
@@ -45,7 +46,7 @@ func (b *Indexing) RemoveSome(ctx context.Context, all []itemkeys.Registration) 
 				numbers = append(numbers, strconv.Itoa(len(keys)))
 			}
 		}
-		args = append(append(args, r.Id, r.Record, b.without(r.Record), strconv.Itoa(len(numbers))), numbers...)
+		args = append(append(args, r.ID, r.Record, b.without(r.Record), strconv.Itoa(len(numbers))), numbers...)
 	}
 	changed, err := sweepCall(ctx, s, s.Scripts.Unindex, keys, args)
 	if err != nil {
@@ -65,7 +66,7 @@ func (b *Indexing) RemoveSome(ctx context.Context, all []itemkeys.Registration) 
 func (b *Indexing) removeApart(ctx context.Context, all []itemkeys.Registration) error {
 	s, its := b.Store, make([]*crossslot.Intent, len(all))
 	err := itemkeys.AtOnce(len(all), func(n int) error {
-		its[n] = crossslot.NewIntent(all[n].Id, crossslot.Mending)
+		its[n] = crossslot.NewIntent(all[n].ID, crossslot.Mending)
 		its[n].Removes = b.removes
 		return crossslot.Open(ctx, s, its[n], "")
 	})
@@ -73,7 +74,7 @@ func (b *Indexing) removeApart(ctx context.Context, all []itemkeys.Registration)
 		_, err = crossslot.SweepIntents(ctx, s, its)
 	}
 	for i, it := range its {
-		b.Waiting = append(b.Waiting, all[i].Id)
+		b.Waiting = append(b.Waiting, all[i].ID)
 		for t := range s.Traces(all[i].Record) {
 			if row := b.row(t.Tag); row != nil && it.Closed && b.removes(t.Tag) {
 				row.Done++

@@ -74,6 +74,7 @@ type Indexing struct {
 // written whenever they are looked at.
 const mostPasses = 20
 
+// Run looks, and builds and removes.
 func (b *Indexing) Run(ctx context.Context) error {
 	if err := b.Begin(ctx); err != nil {
 		return err
@@ -110,7 +111,8 @@ func (b *Indexing) Begin(ctx context.Context) (err error) {
 		return b.Store.NewerForm("")
 	}
 	err = b.say(ctx, b.start)
-	b.Builds = slices.ContainsFunc(ledger.ReadMarks(b.said).Lines, func(l ledger.Mark) bool { return l.Builder == b.Builder })
+	b.Builds = slices.ContainsFunc(ledger.ReadMarks(b.said).Lines,
+		func(l ledger.Mark) bool { return l.Builder == b.Builder })
 	return err
 }
 
@@ -251,7 +253,7 @@ func (b *Indexing) some(ctx context.Context, page []itemkeys.Registration) error
 	var build, remove []itemkeys.Registration
 	for _, r := range page {
 		if !ledger.Formed(r.Record) {
-			return b.Store.NewerForm(r.Id)
+			return b.Store.NewerForm(r.ID)
 		}
 		lacks, removes := b.Look(r)
 		if b.Options.Apply && lacks {

@@ -73,6 +73,7 @@ type entryText struct {
 	Now       int64 // ms
 }
 
+// Run looks once.
 func (l *inspection) Run(ctx context.Context) (err error) {
 	s := l.store
 	if l.before, err = BookOf(ctx, s, l.id); err != nil {
@@ -100,7 +101,8 @@ func (l *inspection) Run(ctx context.Context) (err error) {
 
 // BookOf reads what the ledger and the zset say.
 func BookOf(ctx context.Context, s *itemkeys.Keys, id string) (e entryText, err error) {
-	texts, err := s.Run(ctx, "check", s.Scripts.Book, keywright.Reads, s.LedgerKeys(), id, itemkeys.Flag(s.Spec.Expires != ""))
+	texts, err := s.Run(ctx, "check", s.Scripts.Book, keywright.Reads, s.LedgerKeys(), id,
+		itemkeys.Flag(s.Spec.Expires != ""))
 	if err != nil {
 		return e, err
 	}

@@ -33,7 +33,8 @@ func ReadStats(ctx context.Context, s *itemkeys.Keys) (st Stats, err error) {
 		return st, err
 	}
 	ms := strconv.FormatInt(now, 10)
-	if st.Expired, err = itemkeys.Ask(ctx, s, s.Spec.Expires, []string{"ZCOUNT", "-inf", ms}, itemkeys.Integer); err != nil {
+	if st.Expired, err = itemkeys.Ask(ctx, s, s.Spec.Expires, []string{"ZCOUNT", "-inf", ms},
+		itemkeys.Integer); err != nil {
 		return st, err
 	}
 	if st.Expired > 0 {

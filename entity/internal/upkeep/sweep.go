@@ -114,7 +114,8 @@ func perScript(s *itemkeys.Keys, batch int) int {
 }
 
 // Due takes the lease and looks for what has expired, past what it has passed over.
-func Due(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, batch int, over *itemkeys.PassedOver) (d ExpiredBatch,
+func Due(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, batch int,
+	over *itemkeys.PassedOver) (d ExpiredBatch,
 	next, busy time.Duration, err error) {
 	if s.Spec.Expires == "" {
 		return d, time.Hour, 0, s.Err
@@ -142,7 +143,8 @@ type ExpiredBatch struct {
 
 // ReadExpired reads what expired before a moment, with plain commands: through a script
 // every id would cost the server twice.
-func ReadExpired(ctx context.Context, s *itemkeys.Keys, now string, most int, over *itemkeys.PassedOver) (d ExpiredBatch, err error) {
+func ReadExpired(ctx context.Context, s *itemkeys.Keys, now string, most int,
+	over *itemkeys.PassedOver) (d ExpiredBatch, err error) {
 	raw := s.Client.Raw()
 	a := s.Action("sweep", keywright.Reads, s.Spec.Expires, nil)
 	scores, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
@@ -173,7 +175,8 @@ func ReadExpired(ctx context.Context, s *itemkeys.Keys, now string, most int, ov
 // records adds what the ledger says of items, but for those of another form, and whether one of them was there
 // still before it was asked: that one can have moved since. One that was gone by
 // then can only have been made again, with another expiry time.
-func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatch, over *itemkeys.PassedOver) (there bool, err error) {
+func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatch,
+	over *itemkeys.PassedOver) (there bool, err error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = s.Key(id)
@@ -192,7 +195,7 @@ func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatc
 	for i := range records {
 		record, _ := records[i].ToString() // "": it is in no ledger
 		if ledger.Formed(record) {
-			d.Items = append(d.Items, itemkeys.Registration{Id: ids[i], Record: record})
+			d.Items = append(d.Items, itemkeys.Registration{ID: ids[i], Record: record})
 		} else {
 			over.Add(ids[i])
 		}
@@ -205,12 +208,12 @@ func SweepRecords(ctx context.Context, s *itemkeys.Keys, due []itemkeys.Registra
 	keys := []string{s.Spec.Expires, s.Spec.Ledger}
 	args := []string{strconv.Itoa(len(due))}
 	for _, d := range due {
-		keys = append(keys, s.Key(d.Id))
-		args = append(args, d.Id, d.Record)
+		keys = append(keys, s.Key(d.ID))
+		args = append(args, d.ID, d.Record)
 	}
 	keys, args = dropAll(s, keys, args, due, func(i int) string { return strconv.Itoa(i + 1) })
 	for i, d := range due {
-		for events := s.ExpiredEvents(d.Id, d.Record); len(events) > 0; {
+		for events := s.ExpiredEvents(d.ID, d.Record); len(events) > 0; {
 			n := itemkeys.Size(events)
 			args = append(args, strconv.Itoa(i+1))
 			keys, args = itemkeys.AppendEvent(keys, args, events[:n])
@@ -231,9 +234,9 @@ func SweepBatch(ctx context.Context, s *itemkeys.Keys, b ExpiredBatch) (crossslo
 	}
 	keys, args := []string{s.Spec.Expires, s.Spec.Ledger}, []string{strconv.Itoa(len(b.Items)), b.Last}
 	for _, d := range b.Items {
-		keys, args = append(keys, s.Key(d.Id)), append(args, d.Id)
+		keys, args = append(keys, s.Key(d.ID)), append(args, d.ID)
 	}
-	keys, args = dropAll(s, keys, args, b.Items, func(i int) string { return b.Items[i].Id })
+	keys, args = dropAll(s, keys, args, b.Items, func(i int) string { return b.Items[i].ID })
 	n, err := sweepCall(ctx, s, s.Scripts.Clear, keys, args)
 	if err == nil && n[0] < 0 {
 		return SweepRecords(ctx, s, b.Items)
@@ -253,7 +256,8 @@ func sweepCall(ctx context.Context, s *itemkeys.Keys, script *keywright.Script, 
 
 // dropAll groups the entries of many items by index key: one command takes all of
 // them out of it. name is how the script is told of one.
-func dropAll(s *itemkeys.Keys, keys, args []string, due []itemkeys.Registration, name func(i int) string) (_, _ []string) {
+func dropAll(s *itemkeys.Keys, keys, args []string, due []itemkeys.Registration, name func(i int) string) (_,
+	_ []string) {
 	var order []itemkeys.Entry
 	members := map[itemkeys.Entry][]string{}
 	for i, d := range due {

@@ -247,14 +247,14 @@ func (s *Writer) PutKeys(c *itemkeys.Call) (keys, args, renews []string) {
 		drops = nil
 	}
 	keys = make([]string, 1+len(s.core.Spec.Indexes), 1+len(s.core.Spec.Indexes)+len(drops))
-	keys[0] = s.core.Key(c.Id)
+	keys[0] = s.core.Key(c.ID)
 	for i := range s.core.Spec.Indexes {
 		keys[1+i] = cmp.Or(c.At[i], s.core.Spec.Ledger)
 	}
 	if s.core.Renewed.AnyDue(p.Always, keys[1:]) {
 		renews = slices.Concat(p.Always, keys[1:])
 	}
-	args = append(make([]string, 0, p.args), c.Id, c.Record, c.Ttl, c.Mode(renews != nil), s.core.AgreedText())
+	args = append(make([]string, 0, p.args), c.ID, c.Record, c.TTL, c.Mode(renews != nil), s.core.AgreedText())
 	args = s.putTexts(append(args, s.bodies(c)...), c)
 	for _, d := range drops {
 		keys = append(keys, d.Key)
@@ -281,12 +281,12 @@ func (s *Writer) putTexts(args []string, c *itemkeys.Call) []string {
 
 // bodies returns the data of the events of a creation.
 func (s *Writer) bodies(c *itemkeys.Call) (out []string) {
-	pieces := s.core.Pieces(c.Id)
+	pieces := s.core.Pieces(c.ID)
 	for _, e := range s.Putter.events {
 		var b strings.Builder
 		b.WriteByte('{')
 		for _, part := range e.Data {
-			text, there := part.Known(c.Id, pieces)
+			text, there := part.Known(c.ID, pieces)
 			if !there {
 				text, there = c.Field(part.Field)
 			}

@@ -1,4 +1,5 @@
-// Package writer writes items with all their index entries in one step, by the script `write`, or by `put`, whose text is
+// Package writer writes items with all their index entries in one step, by the script `write`, or by `put`, whose text
+// is
 // made for one entity. Where the keys are in several slots it leaves that to package crossslot.
 package writer
 
@@ -19,6 +20,7 @@ type Writer struct {
 	Putter *putter // nil where `write` does all
 }
 
+// New returns the writer of an entity.
 func New(s *itemkeys.Keys) *Writer {
 	w := &Writer{core: s}
 	w.Putter = newPutter(s.Client, w)
@@ -27,7 +29,8 @@ func New(s *itemkeys.Keys) *Writer {
 
 // Write sends a call, and again with the record that was found if another one was
 // expected. arrange fits the call to a record.
-func (s *Writer) Write(ctx context.Context, a *kernel.Action, c *itemkeys.Call, arrange func(expected string)) (itemkeys.Outcome,
+func (s *Writer) Write(ctx context.Context, a *kernel.Action, c *itemkeys.Call,
+	arrange func(expected string)) (itemkeys.Outcome,
 	error) {
 	if s.core.CrossSlot {
 		return crossslot.Write(ctx, s.core, a, c)
@@ -60,7 +63,7 @@ func (s *Writer) transmit(ctx context.Context, a *kernel.Action, c *itemkeys.Cal
 	if a.Err != nil || !s.puts(c) {
 		keys, args := s.Encode(c)
 		out, err := kernel.DoShared(ctx, a, s.core.Scripts.Write, keys, args, decodeOutcome)
-		return out, s.core.FormError(c.Id, err)
+		return out, s.core.FormError(c.ID, err)
 	}
 	keys, args, indexes := s.PutKeys(c)
 	began := time.Now()
@@ -68,7 +71,7 @@ func (s *Writer) transmit(ctx context.Context, a *kernel.Action, c *itemkeys.Cal
 	if err == nil && indexes != nil && (out.Code == "new" || out.Code == "ok") {
 		s.core.Renewed.Done(indexes, began)
 	}
-	return out, s.core.FormError(c.Id, err)
+	return out, s.core.FormError(c.ID, err)
 }
 
 func decodeOutcome(r kernel.Reply) (out itemkeys.Outcome, err error) {
@@ -94,9 +97,9 @@ func (s *Writer) Encode(c *itemkeys.Call) (keys, args []string) {
 	if expires == "" {
 		expires = s.core.Spec.Ledger
 	}
-	keys = append(make([]string, 0, 3+len(c.Adds)+len(c.Drops)+2), s.core.Key(c.Id), expires, s.core.Spec.Ledger)
+	keys = append(make([]string, 0, 3+len(c.Adds)+len(c.Drops)+2), s.core.Key(c.ID), expires, s.core.Spec.Ledger)
 	args = make([]string, 17, 17+len(c.Fields)+len(c.Removed)+2*(len(c.Adds)+len(c.Drops))+len(c.Now)+len(c.Dead))
-	copy(args[2:], []string{c.Id, c.Expected, c.Record, c.Condition, c.Ttl, s.core.Keeps, itemkeys.Flag(c.Stamps.Created),
+	copy(args[2:], []string{c.ID, c.Expected, c.Record, c.Condition, c.TTL, s.core.Keeps, itemkeys.Flag(c.Stamps.Created),
 		c.Stamps.Version, itemkeys.Flag(c.Stamps.Updated), c.Stamps.Unit,
 		strconv.Itoa(len(c.Fields)), strconv.Itoa(len(c.Removed)), strconv.Itoa(len(c.Adds)), strconv.Itoa(len(c.Drops)),
 		s.core.AgreedText()})

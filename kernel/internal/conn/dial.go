@@ -39,6 +39,7 @@ type DialGate struct {
 	shut   bool            // the client is closed: no connection outlives it
 }
 
+// DialFailure represents the last dial to an address that failed.
 type DialFailure struct {
 	Next  time.Time
 	Delay time.Duration
@@ -63,6 +64,7 @@ const (
 	maxLost = time.Hour
 )
 
+// NewDialGate returns a gate whose dials end after a time.
 func NewDialGate(network string, timeout time.Duration) *DialGate {
 	return &DialGate{network: network, timeout: timeout, Now: time.Now, Life: context.Background(),
 		open: context.Background(), Tell: func(notice.Notice) {},
@@ -140,6 +142,7 @@ func (g *DialGate) Dial(ctx context.Context, addr string, d *net.Dialer, t *tls.
 	return l, nil
 }
 
+// Connect makes a connection, which is not a link yet.
 func (g *DialGate) Connect(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
 	_, patient := ctx.Value(departureKey{}).(*Departure)
 	limited, cancel := context.WithTimeout(ctx, g.timeout)

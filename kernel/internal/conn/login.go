@@ -28,6 +28,7 @@ func (g *DialGate) SetCredentials(user, password string) {
 	g.Login.version++
 }
 
+// NewLogin returns the credentials of a configuration.
 func NewLogin(c connect.Config) login {
 	return login{user: c.User, password: c.Password.Reveal(), version: 1,
 		sentinelUser: c.SentinelUser, sentinelPassword: c.SentinelPassword.Reveal(), Sentinels: &net.Resolver{}}

@@ -35,6 +35,7 @@ func (o *owners) at(s uint16) string {
 	return o[s]
 }
 
+// NewNodeMap returns the map of the nodes that a client knows.
 func NewNodeMap(c rueidis.Client) *nodeMap {
 	return &nodeMap{client: c, turn: make(chan struct{}, 1), conns: map[string]chan struct{}{},
 		asked: map[string]bool{}}
@@ -94,6 +95,7 @@ func (m *nodeMap) Ask(addr string) bool {
 	return true
 }
 
+// Answered notes that a node may be asked again.
 func (m *nodeMap) Answered(addr string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

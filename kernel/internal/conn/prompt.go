@@ -63,6 +63,7 @@ var MostBlocking = 1024
 // must not keep subscriptions waiting.
 func DedicatedConnections() int { return MostBlocking + MostOwn + 1<<14 }
 
+// NewCallLimiter returns the bounds of the calls of one client.
 func NewCallLimiter(gate *DialGate, life context.Context) *CallLimiter {
 	return &CallLimiter{Gate: gate, life: life, Indirect: make(chan struct{}, mostIndirect),
 		conns: make(chan struct{}, MostOwn), Blocks: make(chan struct{}, MostBlocking)}
@@ -74,7 +75,10 @@ var ErrClosed = errors.New("the client is closed")
 // Unsent represents the error of a call of which nothing was sent.
 type Unsent struct{ Err error }
 
+// Error implements error.
 func (u *Unsent) Error() string { return u.Err.Error() }
+
+// Unwrap gives why nothing was sent.
 func (u *Unsent) Unwrap() error { return u.Err }
 
 // gone returns an error if a call need not begin.
@@ -119,6 +123,7 @@ func (r *CallLimiter) stripe() *Stripe {
 	return nil
 }
 
+// Leave gives the place back.
 func (s *Stripe) Leave() { s.n.Add(-1) }
 
 // told returns what a call on the goroutine of its caller has failed with, for who made
@@ -222,7 +227,8 @@ func (r *CallLimiter) take(ctx context.Context, room chan struct{}) error {
 // awaited runs a call on a goroutine of its own, and waits for it until ctx or the
 // client ends; leave says then what the caller is told. The place in the room is given
 // back when the call is over.
-func awaited[T any](ctx context.Context, r *CallLimiter, room chan struct{}, call func() T, leave func(error) error) (value T,
+func awaited[T any](ctx context.Context, r *CallLimiter, room chan struct{}, call func() T,
+	leave func(error) error) (value T,
 	err error) {
 	done := make(chan outcome[T], 1)
 	go func() {
