@@ -1,11 +1,10 @@
-// Package kernel runs operations on servers: it retries what may be retried, and says
-// of an error whether anything was applied. It has the operations (Op, Script), calls of
-// many goroutines that share a script (Shared), transactions, the TTL policies of
-// entries, subscriptions, and a state that each package keeps per client (Part). How a
-// connection is made, and a call left, is in kernel/internal/conn.
+// Package kernel runs operations on servers: it retries what may be retried, and says of an error whether anything
+// was applied. It has the operations (Op, Script), calls of many goroutines that share a script (Shared),
+// transactions, the TTL policies of entries, subscriptions, and a state that each package keeps per client (Part).
+// How a connection is made, and a call left, is in kernel/internal/conn.
 //
-// It is for the packages of constructs and for generated code; programs use the names of
-// package keywright. The client library, rueidis, is known here and in guard only.
+// It is for the packages of constructs and for generated code; programs use the names of package keywright. The
+// client library, rueidis, is known here and in guard only.
 //
 // API: no promise, at no version.
 package kernel

@@ -1,8 +1,8 @@
 // Package itemkeys is the keys of an entity on a server: what is declared of them without the Go types of ids and
-// values,
-// the events of their changes, the entries of the ledger, and how a script of the entity is run.
+// values, the events of their changes, the entries of the ledger, and how a script of the entity is run.
 //
-// It decides nothing: it neither writes an item (package writer), nor lists (paging), nor puts anything right (upkeep).
+// It decides nothing: it neither writes an item (package writer), nor lists (paging), nor puts anything right
+// (upkeep).
 package itemkeys
 
 import (

@@ -1,5 +1,5 @@
-// Package paging lists the items of an index, page by page: by one script, by plain commands where a page is known from
-// before, or index and items apart where the keys are in several slots. It gives texts, not values.
+// Package paging lists the items of an index, page by page: by one script, by plain commands where a page is known
+// from before, or index and items apart where the keys are in several slots. It gives texts, not values.
 package paging
 
 import (

@@ -1,6 +1,5 @@
 // Package scripts holds the Lua of an entity: each script is a file with a header, see internal/lua. It knows their
-// names,
-// and not what calls them.
+// names, and not what calls them.
 package scripts
 
 import (

@@ -1,6 +1,5 @@
-// Package writer writes items with all their index entries in one step, by the script `write`, or by `put`, whose text
-// is
-// made for one entity. Where the keys are in several slots it leaves that to package crossslot.
+// Package writer writes items with all their index entries in one step, by the script `write`, or by `put`, whose
+// text is made for one entity. Where the keys are in several slots it leaves that to package crossslot.
 package writer
 
 import (
