@@ -71,12 +71,12 @@ type Keys struct {
 	Keeps     string // IndexTTL in ms
 	Database  string // a member of envelopes
 	CrossSlot bool   // its keys are in several slots of a cluster
-	Renewed   *memo
+	Renewed   *renewedKeys
 	Tags      []string     // of the indexes, as records have them
 	lines     string       // what the ledger says of them if all are complete
 	Token     atomic.Value // of what this process has agreed to
 
-	Windows Windows                     // of intents, if it is apart
+	Windows Windows                     // of intents, if it is in several slots
 	Hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// memo remembers which indexes this process has renewed lately. It forgets all
+// renewedKeys remembers which indexes this process has renewed lately. It forgets all
 // when it has grown large: renewing too often does no harm.
-type memo struct {
+type renewedKeys struct {
 	Every time.Duration
 	mu    sync.Mutex
 	at    map[string]time.Time
@@ -20,12 +20,12 @@ type memo struct {
 const mostRenewed = 10_000
 
 // NewRenewedKeys returns a memory by which a key is due after a time; 0: never.
-func NewRenewedKeys(every time.Duration) *memo {
-	return &memo{Every: every, at: map[string]time.Time{}}
+func NewRenewedKeys(every time.Duration) *renewedKeys {
+	return &renewedKeys{Every: every, at: map[string]time.Time{}}
 }
 
 // Due reports whether a key is to be renewed.
-func (m *memo) Due(key string) bool {
+func (m *renewedKeys) Due(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at, known := m.at[key]
@@ -33,7 +33,7 @@ func (m *memo) Due(key string) bool {
 }
 
 // AnyDue reports whether one of some keys is to be renewed.
-func (m *memo) AnyDue(lists ...[]string) bool {
+func (m *renewedKeys) AnyDue(lists ...[]string) bool {
 	if m.Every <= 0 {
 		return false
 	}
@@ -52,7 +52,7 @@ func (m *memo) AnyDue(lists ...[]string) bool {
 
 // Done notes that keys were renewed, not before a moment: that of the asking, as
 // a reply may be late. What was renewed by a write need not be noted.
-func (m *memo) Done(keys []string, from time.Time) {
+func (m *renewedKeys) Done(keys []string, from time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.at) > mostRenewed {

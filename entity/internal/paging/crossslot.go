@@ -30,12 +30,12 @@ type listing struct {
 	gone   int
 }
 
-// listApart returns list where the keys are in several slots: the index gives ids, the
+// listCrossSlot returns list where the keys are in several slots: the index gives ids, the
 // other indexes say which of them they have, and the items of those are read. An id
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
 // over.
-func (s *Lister) listApart(ctx context.Context, q *Query, fields []string) (out Rows, err error) {
+func (s *Lister) listCrossSlot(ctx context.Context, q *Query, fields []string) (out Rows, err error) {
 	for range mostMarked {
 		before, _ := s.marked.Load().(string)
 		if out, err = s.listBetween(ctx, q, fields); err != nil || out.said == before {

@@ -1,5 +1,5 @@
-// Package paging lists the items of an index, page by page: by one script, by plain commands where a page is known
-// from before, or index and items apart where the keys are in several slots. It gives texts, not values.
+// Package paging lists the items of an index, page by page: by one script, by plain commands where a page is known from
+// before, or index and items one after the other where the keys are in several slots. It gives texts, not values.
 package paging
 
 import (
@@ -114,7 +114,7 @@ func (s *Lister) List(ctx context.Context, q Query, fields []string) (l Rows, er
 		return l, a.Err
 	}
 	if s.Core.CrossSlot {
-		if l, err = s.listApart(ctx, &q, fields); err == nil {
+		if l, err = s.listCrossSlot(ctx, &q, fields); err == nil {
 			err = s.Refuse(&q, &l)
 		}
 		return l, err

@@ -223,7 +223,7 @@ func (c *check) judge(ctx context.Context, id string) error {
 func (c *check) compare(ctx context.Context, id string) (again bool, err error) {
 	s := c.store
 	if s.CrossSlot {
-		return c.compareApart(ctx, id)
+		return c.compareCrossSlot(ctx, id)
 	}
 	texts, there, err := IndexedTexts(ctx, s, id)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func (b *Indexing) remove(ctx context.Context, all []itemkeys.Registration) error {
 	most, some := mostUnindexed, b.RemoveSome
 	if b.Store.CrossSlot {
-		most, some = crossslot.MostTaken, b.removeApart
+		most, some = crossslot.MostTaken, b.removeCrossSlot
 	}
 	for page := range slices.Chunk(all, most) {
 		if err := some(ctx, page); err != nil {
@@ -61,9 +61,9 @@ func (b *Indexing) RemoveSome(ctx context.Context, all []itemkeys.Registration) 
 	return nil
 }
 
-// removeApart does that where the keys are in several slots: under intents, so that of a
+// removeCrossSlot does that where the keys are in several slots: under intents, so that of a
 // process that dies between the indexes and the ledger it is known.
-func (b *Indexing) removeApart(ctx context.Context, all []itemkeys.Registration) error {
+func (b *Indexing) removeCrossSlot(ctx context.Context, all []itemkeys.Registration) error {
 	s, its := b.Store, make([]*crossslot.Intent, len(all))
 	err := itemkeys.AtOnce(len(all), func(n int) error {
 		its[n] = crossslot.NewIntent(all[n].ID, crossslot.Mending)

@@ -18,11 +18,11 @@ import (
 // mostLooks says how often a check looks at an item that changes while it looks.
 const mostLooks = 50
 
-// compareApart returns compare where the keys are in several slots, which is no one step:
+// compareCrossSlot returns compare where the keys are in several slots, which is no one step:
 // the ledger, the item, its entries, and the ledger again. What looks wrong is wrong
 // only if no intent is open and none was closed between. With an open intent
 // it counts as Expired: its owner, or a sweep, puts it right.
-func (c *check) compareApart(ctx context.Context, id string) (again bool, err error) {
+func (c *check) compareCrossSlot(ctx context.Context, id string) (again bool, err error) {
 	for range mostLooks {
 		l := &inspection{store: c.store, id: id, suspects: c.suspects[id]}
 		if err = l.Run(ctx); err != nil {

@@ -75,7 +75,7 @@ func Turn(s *itemkeys.Keys, o SweepOptions) *lease.Lease {
 func sweepAll(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepOptions) (all swept, err error) {
 	defer turn.Rest()
 	if s.CrossSlot {
-		return sweepApart(ctx, s, turn, o)
+		return sweepCrossSlot(ctx, s, turn, o)
 	}
 	var over itemkeys.PassedOver
 	for idle := 0; ctx.Err() == nil; {
@@ -276,10 +276,10 @@ func dropAll(s *itemkeys.Keys, keys, args []string, due []itemkeys.Registration,
 	return keys, args
 }
 
-// sweepApart returns sweepAll where the keys are in several slots: it looks at what is
+// sweepCrossSlot returns sweepAll where the keys are in several slots: it looks at what is
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
-func sweepApart(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+func sweepCrossSlot(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepOptions) (all swept, err error) {
 	var over itemkeys.PassedOver
 	for ctx.Err() == nil {
 		began, before := time.Now(), over.Items
