@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// agree compares everything with the model.
-func (w *world) agree() {
+// Agree compares everything with the model.
+func (w *world) Agree() {
 	w.Helper()
 	items := w.items()
 	for _, kind := range someKinds {
@@ -33,7 +33,10 @@ func (w *world) agree() {
 		w.listed(Query[note]{Of: w.direct.By("priority+created", fmt.Sprint(1+p)), Newest: p > 0}, items,
 			func(v note) (bool, int64) { return v.Priority == 1+p, v.Created.UnixMilli() })
 	}
-	w.listed(Query[note]{Of: w.direct.By("updated", ""), Newest: true}, items, func(v note) (bool, int64) { return true, v.Updated.UnixMilli() })
+	w.listed(Query[note]{Of: w.direct.By("updated", ""), Newest: true}, items, func(v note) (bool, int64) {
+		return true,
+			v.Updated.UnixMilli()
+	})
 	for _, r := range [][2]string{{"", ""}, {"2", "3"}, {"(2", ""}, {"", "(3"}, {"(1", "(4"}, {"5", "9"}} {
 		for _, newest := range []bool{false, true} {
 			w.listed(Query[note]{Of: w.direct.By("due", ""), From: r[0], To: r[1], Newest: newest}, items,
@@ -103,12 +106,12 @@ func (w *world) listed(q Query[note], items map[string]note, fits func(note) (bo
 		q.Whole = true
 		page, err := w.direct.List(w.ctx, q)
 		if err != nil || len(page.Items) > q.Limit {
-			w.Fatalf("list %s: %d items, %v", q.Of.key, len(page.Items), err)
+			w.Fatalf("list %s: %d items, %v", q.Of.Key, len(page.Items), err)
 		}
 		for _, item := range page.Items {
 			got = append(got, item.ID)
 			if v := items[item.ID]; !(mirror{v: v}).same(item.Value) {
-				w.Fatalf("list %s: %+v, but it is %+v", q.Of.key, item, v)
+				w.Fatalf("list %s: %+v, but it is %+v", q.Of.Key, item, v)
 			}
 		}
 		if q.After = page.Next; q.After == "" {
@@ -116,13 +119,13 @@ func (w *world) listed(q Query[note], items map[string]note, fits func(note) (bo
 		}
 	}
 	if !slices.Equal(got, want) {
-		w.Fatalf("list %s from %q to %q: %q, model %q", q.Of.key, q.From, q.To, got, want)
+		w.Fatalf("list %s from %q to %q: %q, model %q", q.Of.Key, q.From, q.To, got, want)
 	}
 	if len(q.And) > 0 {
 		return
 	}
 	if n, exact, err := w.direct.Count(w.ctx, q.Of, q.From, q.To); err != nil || !exact || n != int64(len(want)) {
-		w.Fatalf("count %s from %q to %q: %d (exact %v) %v, model %d", q.Of.key, q.From, q.To, n, exact, err, len(want))
+		w.Fatalf("count %s from %q to %q: %d (exact %v) %v, model %d", q.Of.Key, q.From, q.To, n, exact, err, len(want))
 	}
 }
 
@@ -204,7 +207,7 @@ func (w *world) announcing(heard []string) {
 // cleanUp deletes everything: nothing is left.
 func (w *world) cleanUp() {
 	w.Helper()
-	w.sweep()
+	w.Sweep()
 	for _, id := range w.ids(func(note) bool { return true }) {
 		if ok, err := w.direct.Delete(w.ctx, id); err != nil || !ok {
 			w.Fatalf("delete %q: %v %v", id, ok, err)
@@ -253,12 +256,12 @@ func (w *world) walk() {
 			break
 		}
 		for range w.below(4) {
-			w.step()
+			w.Step()
 		}
 	}
 	for _, id := range before {
 		if !w.touched[id] && seen[id] != 1 {
-			w.Fatalf("walk through %s: %q was given %d times", q.Of.key, id, seen[id])
+			w.Fatalf("walk through %s: %q was given %d times", q.Of.Key, id, seen[id])
 		}
 	}
 }

@@ -34,7 +34,7 @@ func newAlike(t *testing.T, s *keywrighttest.Server) alike {
 				{Name: "due", Field: "due", Form: value.Bare}}}}
 		w.stores[prefix] = storeOf(c, spec)
 	}
-	w.stores["w"].putter = nil
+	w.stores["w"].writer.Putter = nil
 	return w
 }
 
@@ -71,7 +71,7 @@ func (w alike) both(do func(*Store[string, note]) error) {
 	}
 }
 
-func (w alike) step() {
+func (w alike) Step() {
 	ctx, id, n := w.t.Context(), rapid.SampledFrom([]string{"1", "2"}).Draw(w.t, "id"), w.note()
 	switch rapid.IntRange(0, 7).Draw(w.t, "step") {
 	case 0, 1:
@@ -98,7 +98,7 @@ func (w alike) step() {
 			return err
 		})
 	case 7:
-		w.both(func(s *Store[string, note]) error { w.s.Do("DEL", s.key(id)); return nil }) // its end
+		w.both(func(s *Store[string, note]) error { w.s.Do("DEL", s.core.Key(id)); return nil }) // its end
 	}
 }
 
@@ -144,7 +144,7 @@ func TestAlike(t *testing.T) {
 			w.t = rt
 			stop := s.Monitor()
 			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
-				w.step()
+				w.Step()
 			}
 			lines := stop()
 			for what, got := range map[string][2][]string{"state": {w.left("p"), w.left("w")},

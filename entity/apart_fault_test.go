@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
@@ -78,19 +81,19 @@ func later(t *testing.T, notes *Store[string, note], d time.Duration) {
 	t.Helper()
 	began := int64(0)
 	eventually(t, "time passes", func() bool {
-		e, err := notes.bookOf(t.Context(), "none")
+		e, err := upkeep.BookOf(t.Context(), notes.core, "none")
 		if err == nil && began == 0 {
-			began = e.now
+			began = e.Now
 		}
-		return err == nil && e.now > began+d.Milliseconds()
+		return err == nil && e.Now > began+d.Milliseconds()
 	})
 }
 
 // atRest: after every intent is due, one sweep leaves nothing.
 func atRest(t *testing.T, notes *Store[string, note]) {
 	t.Helper()
-	later(t, notes, notes.windows.due)
-	notes.windows.act = usual.act // no other is at work: it may take its time
+	later(t, notes, notes.core.Windows.Due)
+	notes.core.Windows.Act = itemkeys.UsualWindows.Act // no other is at work: it may take its time
 	eventually(t, "the sweep is free", func() bool {
 		done, err := notes.Sweep(t.Context(), SweepOptions{})
 		return err == nil && done.Busy == 0
@@ -116,7 +119,7 @@ func TestApartCrowd(t *testing.T) {
 		prefix := near(moved)
 		stores := []*Store[string, note]{spread(t, c.URL(), prefix), spread(t, c.URL(), prefix)}
 		for _, s := range stores {
-			s.windows = quick
+			s.core.Windows = quick
 		}
 		n := crowd(t, stores, 8, 4, func(more func()) {
 			c.MoveSlots(0, 1, moved)
@@ -136,7 +139,7 @@ func TestApartFailover(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 	stores := []*Store[string, note]{spread(t, c.URL(), "n")}
-	stores[0].windows = quick
+	stores[0].core.Windows = quick
 	n := crowd(t, stores, 4, 6, func(more func()) {
 		for replica := 3; replica < 5; replica++ {
 			more()
@@ -158,14 +161,14 @@ func TestApartProcess(t *testing.T) {
 	}
 	seed, _ := strconv.ParseUint(os.Getenv("KEYWRIGHT_ENTITY_SEED"), 10, 64)
 	notes := spread(t, url, os.Getenv("KEYWRIGHT_ENTITY_PREFIX"))
-	notes.windows = quick
+	notes.core.Windows = quick
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	if os.Getenv("KEYWRIGHT_ENTITY_STOP") != "" {
 		at(notes, "written", func() error {
 			fmt.Println("stops")
 			err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			later(t, notes, quick.due) // this thread may go on for a moment
+			later(t, notes, quick.Due) // this thread may go on for a moment
 			return err
 		})
 		at(notes, "indexed", func() error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
@@ -238,7 +241,7 @@ func (d drain) Read([]byte) (int, error) {
 func apartKills(t *testing.T, c *keywrighttest.Cluster) {
 	kills := gate.Count(t, "KEYWRIGHT_KILLS", 4, 12)
 	notes := spread(t, c.URL(), "kills")
-	notes.windows = quick
+	notes.core.Windows = quick
 	r := rand.New(rand.NewPCG(6, 6))
 	all := make([]*child, 2)
 	start := func(i, seed int) {
@@ -269,7 +272,7 @@ func apartKills(t *testing.T, c *keywrighttest.Cluster) {
 // the item is long gone.
 func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "stopped")
-	notes.windows = quick
+	notes.core.Windows = quick
 	p := startChild(t, c.URL(), "stopped", "KEYWRIGHT_ENTITY_STOP=1")
 	p.heard(1)
 	atRest(t, notes)
@@ -332,12 +335,12 @@ func apartLostReplies(t *testing.T, c *keywrighttest.Cluster) {
 	var n atomic.Int64
 	r := rand.New(rand.NewPCG(8, 8))
 	notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { return n.Add(1)%5 == 0 }}), "lost")
-	notes.windows = quick
+	notes.core.Windows = quick
 	for range 60 {
 		_ = churn(t.Context(), r, notes, 3)
 	}
 	healthy := spread(t, c.URL(), "lost")
-	healthy.windows = quick
+	healthy.core.Windows = quick
 	atRest(t, healthy)
 }
 
@@ -347,7 +350,7 @@ func apartLateCommand(t *testing.T, c *keywrighttest.Cluster) {
 	var losing atomic.Bool
 	d := &deaf{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
 	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "latecomer"), spread(t, c.URL(), "latecomer")
-	notes.windows, healthy.windows = quick, quick
+	notes.core.Windows, healthy.core.Windows = quick, quick
 	at(notes, "written", func() error { losing.Store(true); return nil })
 	_, err := notes.Create(t.Context(), "1", a("x", 1))
 	must(t, err)
@@ -366,15 +369,15 @@ func apartSkew(t *testing.T, c *keywrighttest.Cluster) {
 	if _, err := notes.Create(t.Context(), "1", a("x", 1)); err != nil {
 		t.Fatal(err)
 	}
-	notes.windows.act = -time.Hour
+	notes.core.Windows.Act = -time.Hour
 	_, err := notes.Create(t.Context(), "2", a("x", 1))
-	if class, _ := keywright.ClassOf(err); class != keywright.NotApplied || !errors.Is(err, errLate) {
+	if class, _ := keywright.ClassOf(err); class != keywright.NotApplied || !errors.Is(err, crossslot.ErrLate) {
 		t.Errorf("create: %v", err)
 	}
-	if _, err = notes.Shorten(t.Context(), "1", time.Minute); !errors.Is(err, errLate) {
+	if _, err = notes.Shorten(t.Context(), "1", time.Minute); !errors.Is(err, crossslot.ErrLate) {
 		t.Errorf("shorten: %v", err)
 	}
-	notes.windows = usual
+	notes.core.Windows = itemkeys.UsualWindows
 	if checked := sound(t, notes); checked.Items != 1 || checked.Expired != 0 {
 		t.Errorf("%+v", checked)
 	}
@@ -386,7 +389,7 @@ func apartBlind(t *testing.T, c *keywrighttest.Cluster) {
 	var losing atomic.Int64
 	d := &deaf{lose: func() bool { return losing.Add(-1) >= 0 }}
 	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "blind"), spread(t, c.URL(), "blind")
-	notes.windows, healthy.windows = quick, quick
+	notes.core.Windows, healthy.core.Windows = quick, quick
 	at(notes, "written", func() error {
 		_, err := healthy.Update(t.Context(), "1", setKind.Set("y"))
 		return err

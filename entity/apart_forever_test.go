@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 )
@@ -20,7 +22,7 @@ func forever(spec *Spec[string, note]) {
 
 // home returns the server of the ledger.
 func home(c *keywrighttest.Cluster, s *Store[string, note]) *keywrighttest.Server {
-	return c.Nodes[int(slot.Of([]byte(s.spec.Ledger)))*c.Primaries/16384]
+	return c.Nodes[int(slot.Of([]byte(s.core.Spec.Ledger)))*c.Primaries/16384]
 }
 
 // TestOpenIntentsCostLittle: a write under 10,000 open intents sends as little as
@@ -29,14 +31,14 @@ func TestOpenIntentsCostLittle(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		s := spread(t, c.URL(), "n", forever)
-		s.windows.due = time.Hour // however long the sweep takes, those opened here are not due
+		s.core.Windows.Due = time.Hour // however long the sweep takes, those opened here are not due
 		ctx := t.Context()
 		server := home(c, s)
 		_, err := s.Create(ctx, "x", a("k", 5)) // the scripts are known
 		must(t, err)
 		work := func(id string) (commands, bytes int) {
 			w := server.RecordScripts()
-			must(t, s.open(ctx, newIntent(id, writing), ""))
+			must(t, crossslot.Open(ctx, s.core, crossslot.NewIntent(id, crossslot.Writing), ""))
 			for _, call := range w.Calls() {
 				commands += len(call.Commands)
 				for _, command := range call.Commands {
@@ -49,7 +51,7 @@ func TestOpenIntentsCostLittle(t *testing.T) {
 		var old [][]string
 		for i := range 2_000 {
 			id := fmt.Sprint("old", i)
-			old = append(old, []string{"ZADD", s.spec.Pending, "1", id}, []string{"HSET", s.spec.Ledger, id,
+			old = append(old, []string{"ZADD", s.core.Spec.Pending, "1", id}, []string{"HSET", s.core.Spec.Ledger, id,
 				fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:"))})
 		}
 		server.Pipe(old...)
@@ -59,7 +61,7 @@ func TestOpenIntentsCostLittle(t *testing.T) {
 		}
 		_, err = s.Sweep(ctx, SweepOptions{Rate: 1 << 30})
 		must(t, err)
-		if n := server.Do("ZCARD", s.spec.Pending).(int64); n != 2 { // y and z are not due
+		if n := server.Do("ZCARD", s.core.Spec.Pending).(int64); n != 2 { // y and z are not due
 			t.Errorf("%d intents are left", n)
 		}
 	})
@@ -75,7 +77,7 @@ func TestAnyTextIsAnID(t *testing.T) {
 	})
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		s := spread(t, c.URL(), "n", forever)
-		s.windows = windows{act: time.Second, due: 2 * time.Second}
+		s.core.Windows = itemkeys.Windows{Act: time.Second, Due: 2 * time.Second}
 		for _, id := range []string{"\x00", "1"} {
 			_, err := s.Create(t.Context(), id, a("k", 5))
 			must(t, err)
@@ -84,10 +86,10 @@ func TestAnyTextIsAnID(t *testing.T) {
 		if got := sound(t, s); got.Items != 2 {
 			t.Errorf("%+v", got)
 		}
-		must(t, s.open(t.Context(), newIntent("\x00", writing), ""))
+		must(t, crossslot.Open(t.Context(), s.core, crossslot.NewIntent("\x00", crossslot.Writing), ""))
 		eventually(t, "what is open is swept", func() bool {
 			_, err := s.Sweep(t.Context(), SweepOptions{})
-			return err == nil && home(c, s).Do("ZCARD", s.spec.Pending).(int64) == 0
+			return err == nil && home(c, s).Do("ZCARD", s.core.Spec.Pending).(int64) == 0
 		})
 		all(t, s, "\x00", "1")
 	})

@@ -35,13 +35,13 @@ func apartModel(t *testing.T, c *keywrighttest.Cluster) {
 		m := &model{t: rt, notes: spreadOn(t, client, prefix), items: map[string]note{},
 			seen: map[string]Item[string, note]{}}
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
-			m.step()
+			m.Step()
 		}
 		m.compare()
 	})
 }
 
-func (m *model) id() string { return rapid.SampledFrom([]string{"1", "2", "3"}).Draw(m.t, "id") }
+func (m *model) ID() string { return rapid.SampledFrom([]string{"1", "2", "3"}).Draw(m.t, "id") }
 
 func (m *model) note() note {
 	n := note{Kind: rapid.SampledFrom([]string{"x", "y"}).Draw(m.t, "kind"), Context: "c",
@@ -70,8 +70,8 @@ func (m *model) wrote(id string, n note, item Item[string, note]) {
 	m.items[id], m.seen[id] = n, item
 }
 
-func (m *model) step() {
-	ctx, id := m.t.Context(), m.id()
+func (m *model) Step() {
+	ctx, id := m.t.Context(), m.ID()
 	_, there := m.items[id]
 	switch op := rapid.SampledFrom([]string{"create", "put", "replace", "update", "if", "delete", "item", "touch",
 		"expire", "sweep", "modify"}).Draw(m.t, "op"); op {

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/scripts"
+	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -31,26 +35,26 @@ func (s *scene) process() *Store[string, note] {
 		spec.OnExpire = []Event{{Mode: Append, Channel: "{" + s.prefix + "}:gone", MaxLen: 100, Data: []Part{{Name: "id"}}}}
 	})
 	if s.real {
-		p.windows = windows{act: usual.act, due: quick.due}
+		p.core.Windows = itemkeys.Windows{Act: itemkeys.UsualWindows.Act, Due: quick.Due}
 	} else {
-		p.hook = func(step, _ string) error {
-			if step == "opened" && p.windows != usual { // the first step is alone
-				p.windows = usual
+		p.core.Hook = func(step, _ string) error {
+			if step == "opened" && p.core.Windows != itemkeys.UsualWindows { // the first step is alone
+				p.core.Windows = itemkeys.UsualWindows
 			}
 			return nil
 		}
 	}
-	own := *p.scripts
-	own.apart = newApartScripts(parts.Edit(func(_, text string) string { return s.edit(text) }))
-	p.scripts = &own
+	own := *p.core.Scripts
+	own.CrossSlot = scripts.NewCrossSlot(scripts.Parts.Edit(func(_, text string) string { return s.edit(text) }))
+	p.core.Scripts = &own
 	return p
 }
 
 // at calls f when the process is at a step for the first time.
 func at(p *Store[string, note], step string, f func() error) {
 	var once sync.Once
-	old := p.hook
-	p.hook = func(at, id string) (err error) {
+	old := p.core.Hook
+	p.core.Hook = func(at, id string) (err error) {
 		if old != nil {
 			err = old(at, id)
 		}
@@ -67,24 +71,24 @@ func dies() error { return errDied }
 // the middle may not act any more; then p sweeps once. The time is not waited for: for
 // a sweep everything is due, for those who are stopped it is too late.
 func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) error {
-	own := p.windows
+	own := p.core.Windows
 	if s.real {
-		later(s.t, p, quick.due)
+		later(s.t, p, quick.Due)
 	} else {
-		raw := p.client.Raw()
-		ids, err := raw.Do(s.t.Context(), raw.B().Zrange().Key(p.spec.Expires).Min("0").Max("-1").Build()).AsStrSlice()
+		raw := p.core.Client.Raw()
+		ids, err := raw.Do(s.t.Context(), raw.B().Zrange().Key(p.core.Spec.Expires).Min("0").Max("-1").Build()).AsStrSlice()
 		_ = s.try("look", err)
 		for _, id := range ids {
-			if entry, err := p.bookOf(s.t.Context(), id); err == nil && !strings.Contains(entry.text, "!=") {
+			if entry, err := upkeep.BookOf(s.t.Context(), p.core, id); err == nil && !strings.Contains(entry.Text, "!=") {
 				continue // nobody has an intent
 			}
 			_ = s.try("make due",
-				raw.Do(s.t.Context(), raw.B().Zadd().Key(p.spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
+				raw.Do(s.t.Context(), raw.B().Zadd().Key(p.core.Spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
 		}
 		for _, who := range stopped {
-			who.windows.act = -time.Hour
+			who.core.Windows.Act = -time.Hour
 		}
-		p.windows = windows{act: usual.act}
+		p.core.Windows = itemkeys.Windows{Act: itemkeys.UsualWindows.Act}
 	}
 	eventually(s.t, "nobody else sweeps", func() bool {
 		done, err := p.Sweep(s.t.Context(), SweepOptions{})
@@ -93,7 +97,7 @@ func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) er
 		}
 		return done.Busy == 0
 	})
-	p.windows = own
+	p.core.Windows = own
 	return nil
 }
 
@@ -107,7 +111,7 @@ func (s *scene) try(what string, err error) error {
 // wrong returns what a check finds at the end, and how often an expiry was announced.
 func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	_ = s.rest(p)
-	p.hook = nil
+	p.core.Hook = nil
 	checked, err := p.Check(s.t.Context(), CheckOptions{Found: func(p Problem) { out = append(out, fmt.Sprint(p)) }})
 	if err != nil {
 		s.t.Error(err)
@@ -115,7 +119,8 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	if checked.Expired > 0 {
 		out = append(out, "something waits behind a sweep")
 	}
-	n, err := p.client.Raw().Do(s.t.Context(), p.client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
+	n, err := p.core.Client.Raw().Do(s.t.Context(),
+		p.core.Client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
 	if err != nil || int(n) != events {
 		out = append(out, fmt.Sprintf("%d events of expiry, not %d (%v)", n, events, err))
 	}
@@ -157,8 +162,8 @@ var scenes = map[string]func(s *scene) []string{
 		at(a_, "indexed", dies)
 		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
 		_ = s.try("create", err)
-		raw := b.client.Raw()
-		_ = s.try("unlink", raw.Do(s.t.Context(), raw.B().Unlink().Key(b.key("1")).Build()).Error())
+		raw := b.core.Client.Raw()
+		_ = s.try("unlink", raw.Do(s.t.Context(), raw.B().Unlink().Key(b.core.Key("1")).Build()).Error())
 		return s.wrong(b, 0)
 	},
 	"another moves the item before the indexes": func(s *scene) []string {
@@ -189,7 +194,8 @@ var scenes = map[string]func(s *scene) []string{
 			_, err := b.Create(s.t.Context(), "1", a("x", 1))
 			return s.try("create", err)
 		})
-		if _, err := a_.Sweep(s.t.Context(), SweepOptions{Lease: time.Millisecond}); err != nil && !errors.Is(err, errLate) {
+		if _, err := a_.Sweep(s.t.Context(), SweepOptions{Lease: time.Millisecond}); err != nil && !errors.Is(err,
+			crossslot.ErrLate) {
 			s.t.Error(err)
 		}
 		return s.wrong(b, 1)

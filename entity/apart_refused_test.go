@@ -37,8 +37,8 @@ func TestApartRefused(t *testing.T) {
 	spec.Expires, spec.Ledger, spec.Lease = "{m}:expiry", "{m}:ledger", "{m}:sweep"
 	spec.OnDelete = []Event{{Mode: Append, Channel: "{i}:log", Data: []Part{{Name: "gone"}}}}
 	notes := storeOf(open(t, cluster.URL()), spec)
-	if _, err := notes.Create(t.Context(), "1", a("k", 5)); err != nil || !notes.apart {
-		t.Fatalf("apart is %v: %v", notes.apart, err)
+	if _, err := notes.Create(t.Context(), "1", a("k", 5)); err != nil || !notes.core.CrossSlot {
+		t.Fatalf("apart is %v: %v", notes.core.CrossSlot, err)
 	}
 	all("CONFIG", "SET", "maxmemory", "1000000")
 	if _, err := notes.Create(t.Context(), "2", a("k", 5)); err == nil {

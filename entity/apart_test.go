@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -19,7 +20,7 @@ import (
 
 // quick windows let tests be quick. A step that overruns them on a slow machine is
 // done again; it decides no test.
-var quick = windows{act: 150 * time.Millisecond, due: 300 * time.Millisecond}
+var quick = itemkeys.Windows{Act: 150 * time.Millisecond, Due: 300 * time.Millisecond}
 
 // spread returns the entity with its keys in many slots.
 func spread(t *testing.T, url, prefix string, edits ...func(*Spec[string, note])) *Store[string, note] {
@@ -36,10 +37,10 @@ func spreadOn(t *testing.T, c *keywright.Client, prefix string,
 		edit(spec)
 	}
 	s := storeOf(c, spec)
-	if !s.apart {
+	if !s.core.CrossSlot {
 		t.Fatal("the entity is not apart")
 	}
-	must(t, s.err)
+	must(t, s.core.Err)
 	return s
 }
 
@@ -170,10 +171,10 @@ func apartExpiry(t *testing.T, c *keywrighttest.Cluster) {
 // apartNever: items that never expire have a zset of open intents alone.
 func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 	a_, b := spread(t, c.URL(), "never", forever), spread(t, c.URL(), "never", forever)
-	b.windows = windows{act: usual.act, due: quick.due}
-	a_.windows = b.windows // what it does is not late on a busy machine
+	b.core.Windows = itemkeys.Windows{Act: itemkeys.UsualWindows.Act, Due: quick.Due}
+	a_.core.Windows = b.core.Windows // what it does is not late on a busy machine
 	for i, step := range []string{"written", "indexed", "opened"} {
-		a_.hook = nil
+		a_.core.Hook = nil
 		at(a_, step, dies)
 		if _, err := a_.Create(t.Context(), fmt.Sprint(i), a("x", 1)); !errors.Is(err, errDied) {
 			t.Error(err)
@@ -181,7 +182,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 	}
 	_, err := b.Create(t.Context(), "whole", a("x", 1))
 	must(t, err)
-	later(t, b, quick.due)
+	later(t, b, quick.Due)
 	if done, err := b.Sweep(t.Context(), SweepOptions{Batch: 2}); err != nil || done.Lives != 2 || done.Gone != 1 {
 		t.Errorf("%+v %v", done, err)
 	}
@@ -202,7 +203,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 // apartDamage: a check finds what somebody has done by hand, and puts it right.
 func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "damage")
-	ctx, raw := t.Context(), notes.client.Raw()
+	ctx, raw := t.Context(), notes.core.Client.Raw()
 	due := time.UnixMilli(5).UTC()
 	for i := range 6 {
 		n := a("x", 1)
@@ -299,7 +300,7 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 // gone between.
 func apartPages(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "pages")
-	ctx, raw := t.Context(), notes.client.Raw()
+	ctx, raw := t.Context(), notes.core.Client.Raw()
 	var want []string
 	for i := range 30 {
 		n := a("x", int64(1+i%2))
@@ -355,19 +356,29 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 		"no tag":                         {"n", nil, true, false},
 		"a stream of expiries elsewhere": {"n", func(s *Spec[string, note]) { s.OnExpire = gone }, true, true},
 		"a stream of expiries with the ledger": {"n",
-			func(s *Spec[string, note]) { s.OnExpire = []Event{{Mode: Append, Channel: "{n}:gone"}} }, true, false},
+			func(s *Spec[string, note]) {
+				s.OnExpire = []Event{{Mode: Append, Channel: "{n}:gone"}}
+			}, true, false},
 		"a stream of creations": {"n",
-			func(s *Spec[string, note]) { s.OnCreate = []Event{{Mode: Append, Channel: "{n}:made"}} }, true, true},
+			func(s *Spec[string, note]) {
+				s.OnCreate = []Event{{Mode: Append, Channel: "{n}:made"}}
+			}, true, true},
 		"a sharded channel of updates": {"n",
-			func(s *Spec[string, note]) { s.OnUpdate = []Event{{Mode: PublishSharded, Channel: "n"}} }, true, true},
+			func(s *Spec[string, note]) {
+				s.OnUpdate = []Event{{Mode: PublishSharded, Channel: "n"}}
+			}, true, true},
 		"the ledger away from the expiry times": {"n", func(s *Spec[string, note]) { s.Ledger = "{m}:ledger" }, true, true},
 		"the lease away from the ledger":        {"n", func(s *Spec[string, note]) { s.Lease = "{m}:lease" }, true, true},
 		"an index of its own slot": {"{n}", func(s *Spec[string, note]) { s.Indexes[3].Prefix = "n:due" }, true,
 			false},
 		"items in one slot, a stream with them": {"{i}",
-			func(s *Spec[string, note]) { s.OnCreate = []Event{{Mode: Append, Channel: "{i}:made"}} }, true, false},
+			func(s *Spec[string, note]) {
+				s.OnCreate = []Event{{Mode: Append, Channel: "{i}:made"}}
+			}, true, false},
 		"items in one slot, a stream of expires": {"{i}",
-			func(s *Spec[string, note]) { s.OnExpire = []Event{{Mode: Append, Channel: "{i}:gone"}} }, true, true},
+			func(s *Spec[string, note]) {
+				s.OnExpire = []Event{{Mode: Append, Channel: "{i}:gone"}}
+			}, true, true},
 	} {
 		spec := noteSpec(test.prefix)
 		spec.Expires, spec.Ledger, spec.Lease = "{n}:expiry", "{n}:ledger", "{n}:sweep"
@@ -375,8 +386,8 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 			test.edit(spec)
 		}
 		s := storeOf(client, spec)
-		if s.apart != test.apart || (s.err != nil) != test.fails {
-			t.Errorf("%s: apart %v, error %v", name, s.apart, s.err)
+		if s.core.CrossSlot != test.apart || (s.core.Err != nil) != test.fails {
+			t.Errorf("%s: apart %v, error %v", name, s.core.CrossSlot, s.core.Err)
 		}
 		if _, err := s.Create(t.Context(), "1", a("x", 1)); (err != nil) != test.fails {
 			t.Errorf("%s: %v", name, err)

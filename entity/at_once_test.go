@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
@@ -22,17 +24,18 @@ type made struct {
 // version of a new one, else what was said.
 func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], items ...made) (out []string) {
 	t.Helper()
-	keys, args := slices.Clone(notes.putter.always), []string{strconv.Itoa(len(items))}
+	keys, args := slices.Clone(notes.writer.Putter.Always), []string{strconv.Itoa(len(items))}
 	for _, i := range items {
-		c := &call{id: i.id, condition: absent}
-		in, err := notes.fill(notes.key(i.id), &i.v, c, nil)
+		c := &itemkeys.Call{ID: i.id, Condition: itemkeys.Absent}
+		in, err := notes.fill(notes.core.Key(i.id), &i.v, c, nil)
 		must(t, err)
-		c.record = notes.record(in, "", true)
-		c.expected = c.record
-		k, a, _ := notes.putKeys(c)
+		c.Record = notes.core.RecordOf(in, "", true)
+		c.Expected = c.Record
+		k, a, _ := notes.writer.PutKeys(c)
 		keys, args = append(keys, k...), append(args, a...)
 	}
-	command := append([]string{"EVAL", parts.Fill("put", notes.putText(notes.putter)), strconv.Itoa(len(keys))}, keys...)
+	command := append([]string{"EVAL", scripts.Parts.Fill("put", notes.writer.PutText(notes.writer.Putter)),
+		strconv.Itoa(len(keys))}, keys...)
 	for _, reply := range s.Do(append(command, args...)...).([]any) {
 		switch r := reply.(type) {
 		case []any:
@@ -54,23 +57,25 @@ func TestAMoveThereAndBack(t *testing.T) {
 			_, err := notes.Create(t.Context(), id, a(kind, 5))
 			must(t, err)
 		}
-		keys, args, had := slices.Clone(notes.putter.always), []string{"3"}, s.Do("HGET", "n:ledger", "1").(string)
-		for _, to := range []struct{ id, kind, condition string }{{"1", "k", whatever}, {"1", "other", whatever},
-			{"3", "k", absent}} {
-			c, v := &call{id: to.id, condition: to.condition}, a(to.kind, 5)
-			in, err := notes.fill(notes.key(to.id), &v, c, nil)
+		keys, args, had := slices.Clone(notes.writer.Putter.Always), []string{"3"}, s.Do("HGET", "n:ledger", "1").(string)
+		for _, to := range []struct{ id, kind, condition string }{{"1", "k", itemkeys.Whatever}, {"1", "other",
+			itemkeys.Whatever},
+			{"3", "k", itemkeys.Absent}} {
+			c, v := &itemkeys.Call{ID: to.id, Condition: to.condition}, a(to.kind, 5)
+			in, err := notes.fill(notes.core.Key(to.id), &v, c, nil)
 			must(t, err)
-			c.record = notes.record(in, "", true)
-			if c.condition == whatever {
-				c.expected, c.drops, c.found = had, notes.moved(had, in), true
+			c.Record = notes.core.RecordOf(in, "", true)
+			if c.Condition == itemkeys.Whatever {
+				c.Expected, c.Drops, c.Found = had, notes.core.LeftEntries(had, in), true
 			}
-			k, more, renews := notes.putKeys(c)
+			k, more, renews := notes.writer.PutKeys(c)
 			if renews != nil {
 				t.Fatal("the TTL of the indexes is renewed in any case: the test shows nothing")
 			}
 			keys, args = append(keys, k...), append(args, more...)
 		}
-		command := append([]string{"EVAL", parts.Fill("put", notes.putText(notes.putter)), strconv.Itoa(len(keys))}, keys...)
+		command := append([]string{"EVAL", scripts.Parts.Fill("put", notes.writer.PutText(notes.writer.Putter)),
+			strconv.Itoa(len(keys))}, keys...)
 		for _, reply := range s.Do(append(command, args...)...).([]any) {
 			if err, failed := reply.(error); failed {
 				t.Error(err)
@@ -126,7 +131,7 @@ func TestAtOnce(t *testing.T) {
 				"error error", nil},
 		} {
 			s.Do("FLUSHALL")
-			notes.renewed = newMemo(notes.renewed.every)
+			notes.core.Renewed = itemkeys.NewRenewedKeys(notes.core.Renewed.Every)
 			if now.before != nil {
 				now.before()
 			}

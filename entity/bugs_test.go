@@ -10,22 +10,24 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
 
 // together sends writes as one script, as those of many goroutines travel.
-func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
+func (s *Store[I, T]) together(t *testing.T, calls ...*itemkeys.Call) []string {
 	t.Helper()
 	var keys []string
 	args := []string{strconv.Itoa(len(calls))}
 	for _, c := range calls {
-		k, a := s.encode(c)
+		k, a := s.writer.Encode(c)
 		keys, args = append(keys, k...), append(args, a...)
 	}
-	raw := s.client.Raw()
+	raw := s.core.Client.Raw()
 	replies, err := raw.Do(t.Context(),
-		raw.B().Eval().Script(parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
+		raw.B().Eval().Script(scripts.Parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
 	must(t, err)
 	var out []string
 	for _, r := range replies {
@@ -39,21 +41,23 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 }
 
 // creating and removing are calls for an item that is a fact.
-func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
+func creating(t *testing.T, s *Store[string, note], id string, v note) *itemkeys.Call {
 	t.Helper()
-	c := &call{id: id, condition: absent}
-	in, err := s.fill(s.key(id), &v, c, nil)
+	c := &itemkeys.Call{ID: id, Condition: itemkeys.Absent}
+	in, err := s.fill(s.core.Key(id), &v, c, nil)
 	must(t, err)
-	c.record = s.record(in, "", true)
-	c.expected = c.record
+	c.Record = s.core.RecordOf(in, "", true)
+	c.Expected = c.Record
 	return c
 }
 
-func removing(s *Store[string, note], id string, v note) *call {
-	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
-		"due": "", "updated": ""}, "", true)
-	return &call{id: id, condition: present, stamps: stamps{version: s.spec.Version}, expected: record,
-		drops: s.all(record)}
+func removing(s *Store[string, note], id string, v note) *itemkeys.Call {
+	record := s.core.RecordOf(map[string]string{"kind": v.Kind, "context": v.Context,
+		"priority+created": fmt.Sprint(v.Priority),
+		"due":              "", "updated": ""}, "", true)
+	return &itemkeys.Call{ID: id, Condition: itemkeys.Present, Stamps: itemkeys.Stamps{Version: s.core.Spec.Version},
+		Expected: record,
+		Drops:    s.core.AllEntries(record)}
 }
 
 // TestVersionsInOneScript: the server's time stands still in a script, and many
@@ -268,7 +272,7 @@ func expire(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], i
 	t.Helper()
 	s.Do("EVAL",
 		"redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', "+
-			"1, ARGV[1]) return 1", "2", notes.key(id), notes.spec.Expires, id)
+			"1, ARGV[1]) return 1", "2", notes.core.Key(id), notes.core.Spec.Expires, id)
 }
 
 // full fills a server up to its maxmemory.
@@ -287,9 +291,9 @@ func TestFullServer(t *testing.T) {
 			must(t, err)
 		}
 		expire(t, s, notes, "0")
-		s.Do("PEXPIREAT", notes.key("1"), "99999999999999")
-		s.Do("ZADD", notes.spec.Expires, "1", "1") // prolonged by hand
-		s.Do("PERSIST", notes.key("2"))
+		s.Do("PEXPIREAT", notes.core.Key("1"), "99999999999999")
+		s.Do("ZADD", notes.core.Spec.Expires, "1", "1") // prolonged by hand
+		s.Do("PERSIST", notes.core.Key("2"))
 		full(s)
 		_, err := notes.Create(t.Context(), "5", a("fact", 5))
 		if class, _ := keywright.ClassOf(err); class != keywright.NotApplied {
@@ -469,7 +473,7 @@ func TestImmortal(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("fact", 5))
 		must(t, err)
-		s.Do("PERSIST", notes.key("1"))
+		s.Do("PERSIST", notes.core.Key("1"))
 		var found []string
 		c, err := notes.Check(t.Context(),
 			CheckOptions{Apply: true, Found: func(p Problem) { found = append(found, p.What) }})
@@ -486,7 +490,7 @@ func TestImmortal(t *testing.T) {
 // look at the shape alone: a key of another store is no item.
 func TestSharedInTheMiddle(t *testing.T) {
 	t.Parallel()
-	s := &Store[string, note]{spec: &Spec[string, note]{Prefix: "m:",
+	s := offline(&Spec[string, note]{Prefix: "m:",
 		Key: func(id string) (string, error) {
 			box, rest, _ := strings.Cut(id, ":")
 			return "m:" + box + ":x:" + rest, nil
@@ -494,7 +498,7 @@ func TestSharedInTheMiddle(t *testing.T) {
 		Parse: func(key string) (string, bool) {
 			parts := strings.Split(key, ":")
 			return parts[1] + ":" + parts[3], len(parts) == 4
-		}}}
+		}, Fields: &noteFields})
 	for key, want := range map[string]bool{"m:a:x:7": true, "m:a:y:7": false, "m:x:y:7": false} {
 		if id, ok := s.parsed(key); ok != want || ok && id != "a:7" {
 			t.Errorf("%s: %q, %v", key, id, ok)

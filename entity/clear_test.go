@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -20,7 +22,7 @@ func ended(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], ki
 	eventually(t, "they expire", func() bool {
 		left := int64(0)
 		for _, id := range ids {
-			left += s.Do("EXISTS", notes.key(id)).(int64)
+			left += s.Do("EXISTS", notes.core.Key(id)).(int64)
 		}
 		return left == 0
 	})
@@ -46,7 +48,7 @@ var clearings = []struct {
 	{"one made again, expired again",
 		func(t *testing.T, s *keywrighttest.Server, n *Store[string, note]) { ended(t, s, n, "else", "1") }, false, 1},
 	{"one there by hand", func(_ *testing.T, s *keywrighttest.Server, n *Store[string, note]) {
-		s.Do("HSET", n.key("1"), "kind", "k")
+		s.Do("HSET", n.core.Key("1"), "kind", "k")
 	}, false, 1},
 }
 
@@ -58,29 +60,29 @@ func TestClear(t *testing.T) {
 		for i, c := range clearings {
 			notes := storeOf(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)))
 			ended(t, s, notes, "k", "1", "2")
-			turn := notes.turn(SweepOptions{})
-			var due lot
+			turn := upkeep.Turn(notes.core, SweepOptions{})
+			var due upkeep.ExpiredBatch
 			eventually(t, "both are due", func() bool {
 				var err error
-				due, _, _, err = notes.due(t.Context(), turn, 200, &passed{})
+				due, _, _, err = upkeep.Due(t.Context(), notes.core, turn, 200, &itemkeys.PassedOver{})
 				must(t, err)
-				return len(due.items) == 2
+				return len(due.Items) == 2
 			})
 			must(t, turn.Release(t.Context()))
 			c.meanwhile(t, s, notes)
 			s.Do("CONFIG", "RESETSTAT")
-			done, err := notes.sweepBatch(t.Context(), due)
+			done, err := upkeep.SweepBatch(t.Context(), notes.core, due)
 			must(t, err)
 			if stats := fmt.Sprint(s.Do("INFO", "commandstats")); done.Gone != c.gone ||
 				strings.Contains(stats, "zmscore") == c.cleared {
 				t.Errorf("%s: %+v; %s", c.name, done, stats)
 			}
-			if n := s.Do("EXISTS", notes.spec.Expires).(int64); c.cleared && n != 0 {
+			if n := s.Do("EXISTS", notes.core.Spec.Expires).(int64); c.cleared && n != 0 {
 				t.Fatal("what was cleared is still due")
 			}
-			s.Do("DEL", notes.key("2"))
+			s.Do("DEL", notes.core.Key("2"))
 			if c.name == "one there by hand" {
-				s.Do("DEL", notes.key("1"))
+				s.Do("DEL", notes.core.Key("1"))
 			}
 			_, err = notes.Sweep(t.Context(), SweepOptions{})
 			must(t, err)
@@ -98,19 +100,19 @@ func TestClearBehindMoves(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		s.Do("ZADD", notes.spec.Expires, "1", "1") // its hash was prolonged, by hand or as the server stood still
-		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
+		s.Do("ZADD", notes.core.Spec.Expires, "1", "1") // its hash was prolonged, by hand or as the server stood still
+		turn := upkeep.Turn(notes.core, SweepOptions{})
+		due, _, _, err := upkeep.Due(t.Context(), notes.core, turn, 200, &itemkeys.PassedOver{})
 		must(t, err)
 		_, err = notes.Update(t.Context(), "1", setKind.Set("else"))
 		must(t, err)
-		s.Do("DEL", notes.key("1"))
-		_, err = notes.sweepBatch(t.Context(), due)
+		s.Do("DEL", notes.core.Key("1"))
+		_, err = upkeep.SweepBatch(t.Context(), notes.core, due)
 		must(t, err)
 		must(t, turn.Release(t.Context()))
 		_, err = notes.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
-		if left := s.Do("EXISTS", "n:idx:kind:else", "n:idx:kind:k", notes.spec.Ledger).(int64); left != 0 {
+		if left := s.Do("EXISTS", "n:idx:kind:else", "n:idx:kind:k", notes.core.Spec.Ledger).(int64); left != 0 {
 			t.Errorf("%d keys are left behind an item that is gone", left)
 		}
 		sound(t, notes)
@@ -125,13 +127,13 @@ func TestLotOfOneMoment(t *testing.T) {
 		for i := range 7 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))
 			must(t, err)
-			s.Do("DEL", notes.key(fmt.Sprint(i)))
-			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i/3), fmt.Sprint(i))
+			s.Do("DEL", notes.core.Key(fmt.Sprint(i)))
+			s.Do("ZADD", notes.core.Spec.Expires, fmt.Sprint(1+i/3), fmt.Sprint(i))
 		}
 		for most, want := range map[int]string{2: "2 ", 3: "3 ", 4: "3 1", 5: "3 1", 7: "6 2", 8: "7 3"} {
-			b, err := notes.lot(t.Context(), "1000", most, &passed{})
+			b, err := upkeep.ReadExpired(t.Context(), notes.core, "1000", most, &itemkeys.PassedOver{})
 			must(t, err)
-			if got := fmt.Sprint(len(b.items), " ", b.last); got != want {
+			if got := fmt.Sprint(len(b.Items), " ", b.Last); got != want {
 				t.Errorf("a batch of %d: %s, not %s", most, got, want)
 			}
 		}

@@ -23,9 +23,9 @@ func TestCluster(t *testing.T) {
 			for _, tells := range []bool{true, false} {
 				w := newWorld(t, seeded{rand.New(rand.NewPCG(7, 7))}, cluster.Nodes[0], c, onFirst(fmt.Sprint(tells)), tells)
 				for range 150 {
-					w.step()
+					w.Step()
 				}
-				w.agree()
+				w.Agree()
 				w.announcing(nil)
 				w.cleanUp()
 			}

@@ -24,8 +24,8 @@ type tally struct {
 	trips, sent atomic.Int64 // CreateAll sends from several goroutines
 }
 
-// count notes a round trip and its commands.
-func (c *tally) count(commands int) {
+// Count notes a round trip and its commands.
+func (c *tally) Count(commands int) {
 	c.trips.Add(1)
 	c.sent.Add(int64(commands))
 }
@@ -37,7 +37,7 @@ func (c *tally) Do(ctx context.Context, command rueidis.Completed) rueidis.Redis
 
 // DoMulti counts commands that go out together.
 func (c *tally) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
-	c.count(len(commands))
+	c.Count(len(commands))
 	return c.Client.DoMulti(ctx, commands...)
 }
 
@@ -46,7 +46,7 @@ func (c *tally) DoMulti(ctx context.Context, commands ...rueidis.Completed) []ru
 func (c *tally) DoCache(ctx context.Context, command rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
 	result := c.Client.DoCache(ctx, command, ttl)
 	if !result.IsCacheHit() {
-		c.count(5)
+		c.Count(5)
 	}
 	return result
 }
@@ -172,10 +172,11 @@ var operations = []costed{
 	}},
 	{"`Sweep` of 10 that have expired", func(n *Store[string, note], id string) error {
 		err := tenOf(n, id)
-		raw := n.client.Raw()
+		raw := n.core.Client.Raw()
 		for _, one := range idsFrom(id, 10) {
-			err = errors.Join(err, raw.Do(context.Background(), raw.B().Unlink().Key(n.key(one)).Build()).Error(),
-				raw.Do(context.Background(), raw.B().Zadd().Key(n.spec.Expires).ScoreMember().ScoreMember(1, one).Build()).Error())
+			err = errors.Join(err, raw.Do(context.Background(), raw.B().Unlink().Key(n.core.Key(one)).Build()).Error(),
+				raw.Do(context.Background(), raw.B().Zadd().Key(n.core.Spec.Expires).ScoreMember().ScoreMember(1,
+					one).Build()).Error())
 		}
 		return err
 	}, func(n *Store[string, note], _ string) error {

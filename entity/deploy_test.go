@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -108,8 +109,8 @@ func TestNewIndexBesideAnOldProgramApart(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
-		new.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
-		old.windows = new.windows
+		new.core.Windows = itemkeys.Windows{Act: 10 * time.Second, Due: 20 * time.Second}
+		old.core.Windows = new.core.Windows
 		deploy(t, old, new, func() int { return keysLeft(c, "n") })
 	})
 }

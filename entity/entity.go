@@ -17,16 +17,17 @@
 package entity
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/paging"
+	"github.com/keywright/keywright/entity/internal/upkeep"
+	"github.com/keywright/keywright/entity/internal/writer"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/value"
 )
 
@@ -57,7 +58,7 @@ type Spec[I, T any] struct {
 	TTL       func(v *T) time.Duration
 	TTLFields []string
 
-	OnCreate, OnUpdate, OnDelete, OnExpire []Event
+	OnCreate, OnUpdate, OnDelete, OnExpire []itemkeys.Event
 }
 
 // Index represents one index of an entity.
@@ -74,88 +75,125 @@ type Index[T any] struct {
 	Legal func(key string) bool
 }
 
-// Mode describes how an event is sent.
-type Mode string
+// The types that an entity shares with what works on its keys.
+type (
+	// Event represents a message that goes out in the same step as a change.
+	Event = itemkeys.Event
+	// Part represents one field of a message, or a piece of a channel's name.
+	Part = itemkeys.Part
+	// Mode describes how an event is sent.
+	Mode = itemkeys.Mode
+	// Conflict represents a condition that does not hold; nothing was changed. It is ErrExists or ErrVersion to
+	// errors.Is.
+	Conflict = itemkeys.Conflict
+	// Errors describes what went wrong with some of many items, by their place in the arguments.
+	Errors = itemkeys.Errors
+	// SweepOptions say how hard a sweep works.
+	SweepOptions = upkeep.SweepOptions
+	// Swept describes what a sweep has done.
+	Swept = crossslot.Swept
+	// CheckOptions say how a check works.
+	CheckOptions = upkeep.CheckOptions
+	// Checked describes what a check has found.
+	Checked = upkeep.Checked
+	// Problem represents something wrong with the entries of one item.
+	Problem = upkeep.Problem
+	// IndexOptions say what Indexes does.
+	IndexOptions = upkeep.IndexOptions
+	// IndexReport describes what Indexes has found, and done.
+	IndexReport = upkeep.IndexReport
+	// IndexState represents one index on the server.
+	IndexState = upkeep.IndexState
+	// Stats describes how an entity is doing.
+	Stats = upkeep.Stats
+)
 
 // The modes.
 const (
-	Publish        Mode = "p" // PUBLISH
-	PublishSharded Mode = "s" // SPUBLISH
-	Append         Mode = "x" // XADD to a stream
+	Publish        = itemkeys.Publish        // PUBLISH
+	PublishSharded = itemkeys.PublishSharded // SPUBLISH
+	Append         = itemkeys.Append         // XADD to a stream
 )
 
-// Event represents a message that goes out in the same step as a change.
-type Event struct {
-	Mode    Mode
-	Channel string        // or the key of the stream
-	Name    []Part        // of a channel that depends on the item, instead of Channel
-	MaxLen  int64         // of the stream, about; 0: any
-	Age     time.Duration // of its oldest entry, about; 0: any
-	Plain   bool          // the data alone, without an envelope
-	Data    []Part
-}
-
-// Part represents one field of a message, or a piece of a channel's name.
-type Part struct {
-	Name    string     // in the message
-	Field   string     // of the item; "" for its id
-	Key     int        // n for the nth of Spec.Pieces, instead of a field; 0: none of them
-	Form    value.Form // how it is written in JSON
-	Base64  bool       // bytes, which a message has so; not of a field
-	Literal bool       // Name is text as it is
-}
+var (
+	// ErrExists reports an item that is there already.
+	ErrExists = itemkeys.ErrExists
+	// ErrVersion reports an item that was changed since it was read.
+	ErrVersion = itemkeys.ErrVersion
+	// ErrForm is what is said of a ledger, or of an entry of it, that a newer program keeps. Its class is Refused, and
+	// nothing was changed.
+	ErrForm = ledger.ErrForm
+	// ErrIncomplete reports a list of an index that may lack items: they were written by a program that does not know the
+	// index, and `keywright entities index --apply` was not run since.
+	ErrIncomplete = paging.ErrIncomplete
+)
 
 // Store represents the items of an entity. It is safe for concurrent use; make one per
 // client.
 type Store[I, T any] struct {
-	client *keywright.Client
-	spec   *Spec[I, T]
-	err    error
-
-	scripts  *scripts
-	putter   *putter        // nil where `write` does all
-	columns  map[string]int // field → column
-	names    []string       // of all columns
-	stamped  map[string]bool
-	keeps    string // IndexTTL in ms
-	database string // a member of envelopes
-	apart    bool   // its keys are in several slots of a cluster
-	renewed  *memo
-	seen     foresight
-	tags     []string     // of the indexes, as records have them
-	lines    string       // what the ledger says of them if all are complete
-	token    atomic.Value // of what this store has agreed to
-	marked   atomic.Value // what the ledger said of them last, to a list
-	stampers sync.Map     // field → the store that stamps it
-
-	windows windows                     // of intents, if it is apart
-	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
+	core     *itemkeys.Keys
+	writer   *writer.Writer
+	lister   *paging.Lister
+	typed    *Spec[I, T]
+	stampers sync.Map // field → the store that stamps it
 }
 
 // New makes a store. Generated code calls it. The entry of b is that of an item.
 func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
-	c, own := b.Client, *from
+	own := *from
 	own.entry = b.Entry
-	spec := &own
-	s := &Store[I, T]{client: c, spec: spec, err: b.Invalid(""), columns: map[string]int{}, stamped: map[string]bool{},
-		renewed: newMemo(spec.IndexTTL / 4)}
-	for i, col := range spec.Fields.Columns {
-		s.columns[col.Name] = i
-		s.names = append(s.names, col.Name)
-	}
-	for _, name := range []string{spec.Created, spec.Version, spec.Updated} {
-		s.stamped[name] = name != ""
-	}
-	s.database = inDatabase(c)
-	s.tag()
-	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
-	s.scripts = kernel.Part(c, newScripts)
-	s.putter = newPutter(c, s)
-	if err := s.streams(); err != nil && s.err == nil {
-		s.err = err
-	}
-	s.place()
+	s := &Store[I, T]{typed: &own}
+	s.core = itemkeys.New(b, s.description())
+	s.writer, s.lister = writer.New(s.core), &paging.Lister{Core: s.core}
 	return s
+}
+
+// description returns what of the Spec does not depend on the types of ids and values.
+func (s *Store[I, T]) description() *itemkeys.Description {
+	from := s.typed
+	d := &itemkeys.Description{Prefix: from.Prefix, Suffix: from.Suffix, IsItem: s.isItem, Expires: from.Expires,
+		Ledger: from.Ledger, Pending: from.Pending, Lease: from.Lease, IndexTTL: from.IndexTTL, Created: from.Created,
+		Version: from.Version, Updated: from.Updated, Seconds: from.Seconds, TTLFields: from.TTLFields,
+		OnCreate: from.OnCreate, OnUpdate: from.OnUpdate, OnDelete: from.OnDelete, OnExpire: from.OnExpire}
+	for _, col := range from.Fields.Columns {
+		d.Columns = append(d.Columns, itemkeys.Column{Name: col.Name, Optional: col.Optional})
+	}
+	for i := range from.Indexes {
+		ix := &from.Indexes[i]
+		d.Indexes = append(d.Indexes, itemkeys.Index{Name: ix.Name, Field: ix.Field, Prefix: ix.Prefix, Suffix: ix.Suffix,
+			Score: ix.Score, Legal: ix.Legal})
+	}
+	if from.Pieces != nil {
+		d.Pieces = s.keyPieces
+	}
+	if from.TTL != nil {
+		d.Rule = s.rule
+	}
+	return d
+}
+
+// isItem reports whether a key is one of an item.
+func (s *Store[I, T]) isItem(key string) bool { _, ok := s.parsed(key); return ok }
+
+// keyPieces returns the texts of placeholders of an item's key, as its events carry them.
+func (s *Store[I, T]) keyPieces(key string) []string {
+	id, ok := s.parsed(key)
+	if !ok {
+		return nil
+	}
+	return s.typed.Pieces(id)
+}
+
+// rule returns the lifetime by rule of an item with these fields, if they tell it.
+func (s *Store[I, T]) rule(texts map[string]itemkeys.StoredText) (ttl time.Duration, known bool) {
+	var v T
+	for _, name := range s.typed.TTLFields {
+		t, col := texts[name], &s.typed.Fields.Columns[s.core.Columns[name]]
+		if !(t.There && col.Parse(&v, t.Text) == nil || !t.There && col.Optional) {
+			return 0, false
+		}
+	}
+	return s.typed.TTL(&v), true
 }
 
 // Item represents one item as it was read or written.
@@ -164,14 +202,8 @@ type Item[I, T any] struct {
 	Value   T
 	Version int64 // 0 if the declaration has no version
 
-	texts  []text // as they were read, by column
-	record string // what the ledger said after the write that gave it
-}
-
-// text represents a field as it is stored, if it is there.
-type text struct {
-	text  string
-	there bool
+	texts  []itemkeys.StoredText // as they were read, by column
+	record string                // what the ledger said after the write that gave it
 }
 
 // Change represents a new value of one field.
@@ -206,85 +238,20 @@ func (f OptionalField[T, F]) Set(v F) Change[T] {
 // Unset takes the field away.
 func (f OptionalField[T, F]) Unset() Change[T] { return Change[T]{field: f.Name, unset: true} }
 
-// ErrExists reports an item that is there already.
-var ErrExists = fmt.Errorf("the item is there already")
-
-// ErrVersion reports an item that was changed since it was read.
-var ErrVersion = fmt.Errorf("the item has another version")
-
-// Conflict represents a condition that does not hold; nothing was changed. It is
-// ErrExists or ErrVersion to errors.Is.
-type Conflict struct {
-	Version int64 // that the item has, 0 without versions
-	Err     error
-}
-
-func (c *Conflict) Error() string {
-	if c.Version != 0 && c.Err == ErrVersion {
-		return fmt.Sprintf("%v: %d", c.Err, c.Version)
-	}
-	return c.Err.Error()
-}
-
-// Unwrap gives ErrExists or ErrVersion.
-func (c *Conflict) Unwrap() error { return c.Err }
-
-// id returns the id of a key: what is between prefix and suffix.
-func (s *Store[I, T]) id(key string) string {
-	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
-}
-
 // parsed reads the id of a key. One that does not begin and end as the items of
 // this store is none, and none of which the id has another key: Parse may look at the
 // shape of a key alone, and not at what all keys of a store share.
 func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
-	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) ||
-		!strings.HasSuffix(key, s.spec.Suffix) {
+	if len(key) < len(s.core.Spec.Prefix)+len(s.core.Spec.Suffix) || !strings.HasPrefix(key, s.core.Spec.Prefix) ||
+		!strings.HasSuffix(key, s.core.Spec.Suffix) {
 		return id, false
 	}
-	if id, ok = s.spec.Parse(key); ok {
-		again, err := s.spec.Key(id)
+	if id, ok = s.typed.Parse(key); ok {
+		again, err := s.typed.Key(id)
 		ok = err == nil && again == key
 	}
 	return id, ok
 }
 
 // KeyOf returns the key of an item by the text of its id, as Problem has it.
-func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
-
-func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
-
-// action begins an operation.
-func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, err error) kernel.Action {
-	if err == nil {
-		err = s.err
-	}
-	if err != nil {
-		err = s.invalid(name, err)
-	}
-	return kernel.Action{Client: s.client, Name: name, Entry: s.spec.entry, Effect: effect, Err: err, Key: key}
-}
-
-// invalid returns an error that was found before anything was sent.
-func (s *Store[I, T]) invalid(op string, err error) error {
-	out := keywright.Error{Class: keywright.Invalid, Err: err}
-	if known, ok := err.(*keywright.Error); ok {
-		out = *known
-	}
-	out.Op, out.Entry = op, s.spec.entry.Name
-	return &out
-}
-
-// keyOf returns the key of an index for a value.
-func (ix *Index[T]) keyOf(text string) string { return ix.Prefix + text + ix.Suffix }
-
-// text returns the value of a key of an index.
-func (ix *Index[T]) text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }
-
-func (s *Store[I, T]) index(name string) (*Index[T], error) {
-	i := slices.IndexFunc(s.spec.Indexes, func(ix Index[T]) bool { return ix.Name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("%s has no index %q", cmp.Or(s.spec.entry.Name, "the entity"), name)
-	}
-	return &s.spec.Indexes[i], nil
-}
+func (s *Store[I, T]) KeyOf(id string) string { return s.core.Key(id) }

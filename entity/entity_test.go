@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
@@ -256,4 +257,12 @@ var _ = context.Background
 // storeOf returns the store of a spec that has its entry.
 func storeOf[I, T any](c *keywright.Client, spec *Spec[I, T]) *Store[I, T] {
 	return New(keywright.Binding{Client: c, Entry: spec.entry}, spec)
+}
+
+// offline returns the store of a spec that has no server: what it says of keys and records can be looked at.
+func offline(spec *Spec[string, note]) *Store[string, note] {
+	s := &Store[string, note]{typed: spec}
+	s.core = &itemkeys.Keys{Spec: s.description()}
+	s.core.Tag()
+	return s
 }

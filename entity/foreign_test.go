@@ -21,7 +21,7 @@ func TestForeignItems(t *testing.T) {
 				_, id, ok := strings.Cut(key, ":item:")
 				return id, ok
 			}
-			return storeOf(notes.client, spec)
+			return storeOf(notes.core.Client, spec)
 		}
 		short, long := part("al"), part("alexander")
 		for _, notes := range []*Store[string, note]{short, long} {
@@ -34,7 +34,8 @@ func TestForeignItems(t *testing.T) {
 			}
 		}
 		var e *keywright.Error
-		if _, _, err := long.Texts().Get(t.Context(), short.key("1")); !errors.As(err, &e) || e.Class != keywright.Invalid {
+		if _, _, err := long.Texts().Get(t.Context(), short.core.Key("1")); !errors.As(err,
+			&e) || e.Class != keywright.Invalid {
 			t.Errorf("an item of another store: %v", err)
 		}
 	})
@@ -47,14 +48,14 @@ func TestBareSpec(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		spec := &Spec[string, struct{}]{entry: notes.spec.entry, Prefix: notes.spec.Prefix, Key: notes.spec.Key,
-			Parse: notes.spec.Parse, Fields: &value.Fields[struct{}]{},
-			Expires: notes.spec.Expires, Ledger: notes.spec.Ledger, Lease: notes.spec.Lease, IndexTTL: notes.spec.IndexTTL}
-		for _, ix := range notes.spec.Indexes {
+		spec := &Spec[string, struct{}]{entry: notes.core.Entry, Prefix: notes.core.Spec.Prefix, Key: notes.typed.Key,
+			Parse: notes.typed.Parse, Fields: &value.Fields[struct{}]{},
+			Expires: notes.core.Spec.Expires, Ledger: notes.core.Spec.Ledger, Lease: notes.core.Spec.Lease, IndexTTL: notes.core.Spec.IndexTTL}
+		for _, ix := range notes.core.Spec.Indexes {
 			spec.Indexes = append(spec.Indexes,
 				Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: ix.Prefix})
 		}
-		bare := storeOf(notes.client, spec)
+		bare := storeOf(notes.core.Client, spec)
 		_, err = bare.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
 		done, err := bare.Check(t.Context(), CheckOptions{Found: func(p Problem) { t.Errorf("%+v", p) }})

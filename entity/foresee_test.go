@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/paging"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
@@ -65,10 +66,10 @@ func TestForesight(t *testing.T) {
 					must(t, err)
 				}
 			}
-			fresh := storeOf(notes.client, notes.spec)
+			fresh := storeOf(notes.core.Client, notes.typed)
 			for i, q := range queries {
 				got, want := walk(t, notes, q), walk(t, fresh, q)
-				if q.Of.index.Score == "" {
+				if q.Of.Index.Score == "" {
 					slices.Sort(got)
 					slices.Sort(want)
 				}
@@ -115,7 +116,7 @@ func TestForeseenRoundTrips(t *testing.T) {
 func TestForeseenWhileItMoves(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
-		ctx, other := t.Context(), storeOf(open(t, s.URL()), notes.spec)
+		ctx, other := t.Context(), storeOf(open(t, s.URL()), notes.typed)
 		due := time.UnixMilli(50)
 		for _, id := range []string{"1", "2"} {
 			n := a("fact", 5)
@@ -125,17 +126,18 @@ func TestForeseenWhileItMoves(t *testing.T) {
 		}
 		for i, q := range []Query[note]{{Of: notes.By("kind", "fact")}, {Of: notes.By("due", "")}} {
 			same(t, "at first", notes.listed(t, q), []string{"1", "2"})
-			had := notes.seen.get(q.page())
-			act := notes.action("list", keywright.Reads, q.Of.key, nil)
-			members, _, _, err := notes.ahead(ctx, &act, q.page(), had)
+			asked := q.plain()
+			had := notes.lister.Cache.Get(asked.Page())
+			act := notes.core.Action("list", keywright.Reads, q.Of.Key, nil)
+			members, _, _, err := notes.lister.Ahead(ctx, &act, asked.Page(), had)
 			must(t, err)
 			change := []Change[note]{setKind.Set("else"), setDue.Set(time.UnixMilli(60))}[i]
 			_, err = other.Update(ctx, "1", change)
 			must(t, err)
-			_, texts, _, err := notes.ahead(ctx, &act, q.page(), had)
+			_, texts, _, err := notes.lister.Ahead(ctx, &act, asked.Page(), had)
 			must(t, err)
-			rows, _ := living(had, texts)
-			if !notes.moving(q.Of, members, rows) {
+			rows, _ := paging.Living(had, texts)
+			if !notes.lister.Moving(q.Of.IndexKey, members, rows) {
 				t.Errorf("query %d lists an item where it is no longer", i)
 			}
 		}

@@ -103,20 +103,20 @@ var newerForms = map[string]func(id, said string) (field, text string){
 func newerForm(t *testing.T, notes *Store[string, note], what string, do func(key string, words ...string) any,
 	contents func() string) (wrong []string) {
 	t.Helper()
-	ctx, ledger := t.Context(), notes.spec.Ledger
+	ctx, ledger := t.Context(), notes.core.Spec.Ledger
 	for _, id := range []string{"1", "gone"} {
 		_, err := notes.Create(ctx, id, a("k", 1))
 		must(t, err)
 	}
 	read, err := notes.Get(ctx, "1")
 	must(t, err)
-	do(notes.key("gone"), "DEL", notes.key("gone"))
+	do(notes.core.Key("gone"), "DEL", notes.core.Key("gone"))
 	for _, id := range []string{"1", "gone"} {
 		field, text := newerForms[what](id, do(ledger, "HGET", ledger, "").(string))
 		do(ledger, "HSET", ledger, field, text)
 	}
-	do(notes.spec.Expires, "ZADD", notes.spec.Expires, "1", "gone")
-	notes.token = atomic.Value{} // it has agreed to nothing yet
+	do(notes.core.Spec.Expires, "ZADD", notes.core.Spec.Expires, "1", "gone")
+	notes.core.Token = atomic.Value{} // it has agreed to nothing yet
 	before := contents()
 	for name, act := range map[string]func() error{
 		"create":  func() error { _, err := notes.Create(ctx, "gone", a("k", 1)); return err },
@@ -139,7 +139,7 @@ func newerForm(t *testing.T, notes *Store[string, note], what string, do func(ke
 			var found []Problem
 			_, err := notes.Check(ctx, CheckOptions{Apply: true, Found: func(p Problem) { found = append(found, p) }})
 			if what == "an item" && len(found) > 0 && found[0].What == "form" {
-				return notes.newer("")
+				return notes.core.NewerForm("")
 			}
 			return errors.Join(err, fmt.Errorf("%+v", found))
 		},
@@ -199,11 +199,12 @@ func TestASweepGoesPastNewerForms(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 50 {
-			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))
-			s.Do("HSET", notes.spec.Ledger, fmt.Sprint(i), map[bool]string{true: "2", false: "="}[i%5 < 3])
+			s.Do("ZADD", notes.core.Spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))
+			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), map[bool]string{true: "2", false: "="}[i%5 < 3])
 		}
 		swept, err := notes.Sweep(t.Context(), SweepOptions{Batch: 4})
-		if left := s.Do("ZCARD", notes.spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err, ErrForm) ||
+		if left := s.Do("ZCARD", notes.core.Spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err,
+			ErrForm) ||
 			!strings.Contains(err.Error(), "30 items were not swept") {
 			t.Errorf("%+v, %d are left, %v", swept, left, err)
 		}

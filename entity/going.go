@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/paging"
 )
 
 // Going holds the items that may go when memory is short, in the order of an index
@@ -21,22 +23,22 @@ type Going[I, T any] struct {
 func (s *Store[I, T]) Going(index string) *Going[I, T] { return &Going[I, T]{s, index} }
 
 // Key returns the key of an item.
-func (g *Going[I, T]) Key(id string) string { return g.store.key(id) }
+func (g *Going[I, T]) Key(id string) string { return g.store.core.Key(id) }
 
 // Page gives a page of ids, the lowest score first. 1 round trip; O(log n + page).
 func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
-	q := Query[T]{Of: g.store.By(g.index, value), Limit: min(n, largestLimit), After: after}
-	l, err := g.store.list(ctx, q, nil)
-	for _, row := range l.rows {
-		ids = append(ids, row.id)
+	q := paging.Query{Of: g.store.By(g.index, value).IndexKey, Limit: min(n, paging.LargestLimit), After: after}
+	l, err := g.store.lister.List(ctx, q, nil)
+	for _, row := range l.Rows {
+		ids = append(ids, row.ID)
 	}
-	return ids, l.next, err
+	return ids, l.Next, err
 }
 
 // while returns the condition that an item has a value still: the step that changes it
 // looks at that.
 func (g *Going[I, T]) while(value, otherwise string) string {
-	if ix, err := g.store.index(g.index); err == nil && ix.Field != "" {
+	if ix, err := g.store.core.Index(g.index); err == nil && ix.Field != "" {
 		return "@" + ix.Field + "=" + value
 	}
 	return otherwise
@@ -46,7 +48,7 @@ func (g *Going[I, T]) while(value, otherwise string) string {
 // how many were changed. A round trip per 64 of them, in a cluster one each, many
 // at a time.
 func (g *Going[I, T]) Shorten(ctx context.Context, value string, ids []string, to time.Duration) (int, error) {
-	mode := g.while(value, touchLess)
+	mode := g.while(value, itemkeys.TouchLess)
 	return g.each(ids, func(id I) (bool, error) {
 		_, changed, err := g.store.touch(ctx, "shorten", id, nil, mode, nil, to)
 		if err == keywright.ErrNotFound {
@@ -60,7 +62,7 @@ func (g *Going[I, T]) Shorten(ctx context.Context, value string, ids []string, t
 // was given another meanwhile stays. It gives how many it deleted. Two round trips
 // per 64 of them, in a cluster two each, many at a time.
 func (g *Going[I, T]) Release(ctx context.Context, value string, ids []string) (int, error) {
-	condition := g.while(value, present)
+	condition := g.while(value, itemkeys.Present)
 	return g.each(ids, func(id I) (bool, error) { return g.store.remove(ctx, id, condition, "") })
 }
 
@@ -97,9 +99,10 @@ func (g *Going[I, T]) each(ids []string, do func(I) (bool, error)) (n int, faile
 }
 
 func (g *Going[I, T]) one(text string, do func(I) (bool, error)) (bool, error) {
-	id, ok := g.store.parsed(g.store.key(text))
+	id, ok := g.store.parsed(g.store.core.Key(text))
 	if !ok {
-		return false, g.store.broken(g.store.key(text), "", fmt.Errorf("a member of the index %s is no id of an item", g.index))
+		return false, g.store.broken(g.store.core.Key(text), "", fmt.Errorf("a member of the index %s is no id of an item",
+			g.index))
 	}
 	return do(id)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
@@ -139,10 +140,10 @@ func TestGoingMutations(t *testing.T) {
 			"call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			old := parts
-			defer func() { parts = old }()
+			old := scripts.Parts
+			defer func() { scripts.Parts = old }()
 			found := false
-			parts = parts.Edit(func(_, text string) string {
+			scripts.Parts = scripts.Parts.Edit(func(_, text string) string {
 				found = found || strings.Contains(text, m.guard)
 				return strings.Replace(text, m.guard, m.instead, 1)
 			})

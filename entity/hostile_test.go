@@ -118,7 +118,7 @@ func TestThousandsLeaveNothing(t *testing.T) {
 	}
 	s.Do("EVAL",
 		"local ids = redis.call('ZRANGE', KEYS[1], 0, -1) for _, id in ipairs(ids) do redis.call('PEXPIREAT', ARGV[1] .. "+
-			"id, 1) redis.call('ZADD', KEYS[1], 1, id) end", "1", notes.spec.Expires, notes.spec.Prefix)
+			"id, 1) redis.call('ZADD', KEYS[1], 1, id) end", "1", notes.core.Spec.Expires, notes.core.Spec.Prefix)
 	if done, err := notes.Sweep(t.Context(), SweepOptions{Rate: 1 << 30}); err != nil || done.Gone != 1000 {
 		t.Errorf("%+v %v", done, err)
 	}
@@ -130,8 +130,7 @@ func TestThousandsLeaveNothing(t *testing.T) {
 // TestRecord: a record says what went in, whatever that is.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	s := &Store[string, note]{spec: noteSpec("n")}
-	s.tag()
+	s := offline(noteSpec("n"))
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		in := map[string]string{}
 		for _, name := range []string{"kind", "context", "priority+created"} {
@@ -140,7 +139,7 @@ func TestRecord(t *testing.T) {
 				in[name] = text
 			}
 		}
-		if got := s.placed(s.record(in, "", true)); !maps.Equal(got, in) {
+		if got := s.core.KnownPlaces(s.core.RecordOf(in, "", true)); !maps.Equal(got, in) {
 			t.Fatalf("%q became %q", in, got)
 		}
 	})
@@ -155,16 +154,15 @@ func FuzzRecorded(f *testing.F) {
 		"=new|x|=1:b?new|x|=1:c", "=all|x=0:", "=a|b|c|d=1:x") {
 		f.Add(text)
 	}
-	s := &Store[string, note]{spec: noteSpec("n")}
-	s.tag()
+	s := offline(noteSpec("n"))
 	f.Fuzz(func(t *testing.T, text string) {
-		in := s.placed(text)
-		record := s.record(in, text, true)
-		if again := s.placed(record); !maps.Equal(again, in) {
+		in := s.core.KnownPlaces(text)
+		record := s.core.RecordOf(in, text, true)
+		if again := s.core.KnownPlaces(record); !maps.Equal(again, in) {
 			t.Fatalf("%q is read as %q, and that as %q", text, in, again)
 		}
-		had := s.unknown(text)
-		if again := s.unknown(record); !slices.Equal(again, had) {
+		had := s.core.UnknownEntries(text)
+		if again := s.core.UnknownEntries(record); !slices.Equal(again, had) {
 			t.Fatalf("of %q %q is kept, of %q", text, again, had)
 		}
 		size := 0
@@ -210,7 +208,7 @@ func TestEventsCarryThePartsOfTheKey(t *testing.T) {
 			`{"made":"acme","a":7,"b":"x"}`, `{"made":"acme","a":8,"b":"x"}`, `{"changed":"acme","a":7,"b":"x"}`,
 			`{"deleted":"acme","a":7,"b":"x"}`, `{"expired":"acme","a":8,"b":"x"}`})
 		spec.OnUpdate[0].Name[1] = Part{Name: "kind", Field: "kind"}
-		if _, err = storeOf(notes.client, spec).Create(t.Context(), "9.x", a("k", 5)); err == nil ||
+		if _, err = storeOf(notes.core.Client, spec).Create(t.Context(), "9.x", a("k", 5)); err == nil ||
 			!strings.Contains(err.Error(), "depends on a field") {
 			t.Errorf("a stream whose key depends on a field: %v", err)
 		}

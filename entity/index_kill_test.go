@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -28,7 +29,7 @@ func storeAt(t *testing.T, c *keywright.Client, prefix string, apart bool,
 	t.Helper()
 	if apart {
 		s := spreadOn(t, c, prefix, edits...)
-		s.windows = windows{act: time.Second, due: 2 * time.Second}
+		s.core.Windows = itemkeys.Windows{Act: time.Second, Due: 2 * time.Second}
 		return s
 	}
 	spec := noteSpec(prefix)
@@ -237,7 +238,7 @@ func TestABuildKeepsToItsRate(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		const items, rate = 700, 1400
 		for i := range items {
-			s.Do("HSET", notes.spec.Ledger, fmt.Sprint(i), "=")
+			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), "=")
 		}
 		began, passed, slow := time.Now(), 0, time.Duration(0)
 		_, err := notes.Indexes(t.Context(), IndexOptions{Apply: true, Rate: rate, Passed: func(n int) {

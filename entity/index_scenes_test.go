@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -21,7 +22,7 @@ type mixed struct {
 // program returns a process of a version, which stops when its work is done.
 func (m *mixed) program(edits ...func(*Spec[string, note])) *Store[string, note] {
 	p := spread(m.t, m.cluster.URL(), m.prefix, edits...)
-	p.windows = windows{act: usual.act, due: quick.due}
+	p.core.Windows = itemkeys.Windows{Act: itemkeys.UsualWindows.Act, Due: quick.Due}
 	return p
 }
 
@@ -46,7 +47,7 @@ func (m *mixed) move(p *Store[string, note], id string, priority int64) {
 // overdue waits until each intent may be taken over, and lets a program sweep.
 func (m *mixed) overdue(p *Store[string, note]) {
 	m.t.Helper()
-	later(m.t, p, quick.due)
+	later(m.t, p, quick.Due)
 	eventually(m.t, "no other process sweeps", func() bool {
 		done, err := p.Sweep(m.t.Context(), SweepOptions{})
 		if err != nil && !errors.Is(err, errDied) {
@@ -109,7 +110,7 @@ var mixtures = map[string]func(m *mixed){
 	"an old program sweeps what was prolonged": func(m *mixed) {
 		new, old := m.new(), m.old()
 		m.create(new, "1", 1)
-		serverOf(m.cluster, new.spec.Expires).Do("ZADD", new.spec.Expires, "1", "1") // it would have ended long ago
+		serverOf(m.cluster, new.core.Spec.Expires).Do("ZADD", new.core.Spec.Expires, "1", "1") // it would have ended long ago
 		m.overdue(old)
 		if _, incomplete := lists(m.t, new, 1); incomplete {
 			m.t.Error("a sweep of items that no program has changed makes an index incomplete")

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/upkeep"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
@@ -41,8 +44,8 @@ func versions(t *testing.T,
 			node.WatchScripts()
 		}
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
-		new.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
-		old.windows = new.windows
+		new.core.Windows = itemkeys.Windows{Act: 10 * time.Second, Due: 20 * time.Second}
+		old.core.Windows = new.core.Windows
 		run(t, old, new, func(key string, words ...string) any { return serverOf(c, key).Do(words...) })
 	})
 }
@@ -158,7 +161,7 @@ func TestIncompleteSaysSo(t *testing.T) {
 		}
 		says("built again", false)
 		everywhere(t, new)
-		do(new.spec.Ledger, "HDEL", new.spec.Ledger, "")
+		do(new.core.Spec.Ledger, "HDEL", new.core.Spec.Ledger, "")
 		lost := func(when string) {
 			t.Helper()
 			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k")}); err != nil || !p.Incomplete {
@@ -250,24 +253,24 @@ func TestBuildersDoNotEndEachOther(t *testing.T) {
 		ctx := t.Context()
 		_, err := old.Create(ctx, "1", a("k", 1))
 		must(t, err)
-		first := &indexing[string, note]{store: new, options: IndexOptions{Apply: true}, builder: "aaaaaaaa"}
-		must(t, first.begin(ctx))
-		first.again()
-		must(t, first.pass(ctx))
+		first := &upkeep.Indexing{Store: new.core, Options: IndexOptions{Apply: true}, Builder: "aaaaaaaa"}
+		must(t, first.Begin(ctx))
+		first.Again()
+		must(t, first.Pass(ctx))
 		_, err = old.Update(ctx, "1", setPriority.Set(2))
 		must(t, err)
-		second := &indexing[string, note]{store: new, options: IndexOptions{Apply: true}, builder: "bbbbbbbb"}
-		must(t, second.begin(ctx))
-		if must(t, first.end(ctx)); !first.report.Interrupted {
+		second := &upkeep.Indexing{Store: new.core, Options: IndexOptions{Apply: true}, Builder: "bbbbbbbb"}
+		must(t, second.Begin(ctx))
+		if must(t, first.End(ctx)); !first.Report.Interrupted {
 			t.Error("the first says that it is complete")
 		}
 		if _, incomplete := lists(t, new, 2); !incomplete {
 			t.Error("a list does not say that items may be missing")
 		}
-		second.again()
-		must(t, second.pass(ctx))
-		if must(t, second.end(ctx)); second.report.Interrupted && !new.apart {
-			t.Errorf("%+v", second.report)
+		second.Again()
+		must(t, second.Pass(ctx))
+		if must(t, second.End(ctx)); second.Report.Interrupted && !new.core.CrossSlot {
+			t.Errorf("%+v", second.Report)
 		}
 		_, err = new.Indexes(ctx, IndexOptions{Apply: true})
 		must(t, err)
@@ -357,11 +360,11 @@ func TestRemovedWhileWritten(t *testing.T) {
 			_, err := new.Create(ctx, id, a("k", 1))
 			must(t, err)
 		}
-		b := &indexing[string, note]{store: old, options: IndexOptions{Remove: newIndexes}}
-		must(t, b.begin(ctx))
-		b.again()
-		var page []registration
-		for some, err := range old.ledger(ctx) {
+		b := &upkeep.Indexing{Store: old.core, Options: IndexOptions{Remove: newIndexes}}
+		must(t, b.Begin(ctx))
+		b.Again()
+		var page []itemkeys.Registration
+		for some, err := range old.core.ScanLedger(ctx) {
 			must(t, err)
 			page = append(page, some...)
 		}
@@ -369,9 +372,9 @@ func TestRemovedWhileWritten(t *testing.T) {
 		must(t, err)
 		s.Do("DEL", "n:idx:updated")
 		s.Do("SET", "n:idx:updated", "in the way")
-		must(t, b.removeSome(ctx, page))
-		if b.left != 1 {
-			t.Errorf("%d items are left, not 1", b.left)
+		must(t, b.RemoveSome(ctx, page))
+		if b.Left != 1 {
+			t.Errorf("%d items are left, not 1", b.Left)
 		}
 		s.Do("DEL", "n:idx:updated")
 		_, err = old.Indexes(ctx, IndexOptions{Remove: newIndexes})
@@ -399,7 +402,7 @@ func TestIncompleteAfterPut(t *testing.T) {
 			if _, incomplete := lists(t, new, 1); incomplete {
 				t.Errorf("%d: not complete before", round)
 			}
-			old.token.Store(strings.Repeat(" ", tokenSize)) // a process that begins
+			old.core.Token.Store(strings.Repeat(" ", ledger.TokenSize)) // a process that begins
 			if must(t, write()); true {
 				if _, incomplete := lists(t, new, 1); !incomplete {
 					t.Errorf("%d: complete after", round)

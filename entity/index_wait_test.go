@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/upkeep"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -16,8 +20,8 @@ import (
 // the clock says: it may have been put back by less than the building has lasted.
 func TestIntentsOfABuild(t *testing.T) {
 	t.Parallel()
-	b := &indexing[string, note]{store: &Store[string, note]{spec: &Spec[string, note]{}}, builder: "BUILDER1",
-		builds: true}
+	b := &upkeep.Indexing{Store: &itemkeys.Keys{Spec: &itemkeys.Description{}}, Builder: "BUILDER1",
+		Builds: true}
 	intent := func(opened int64, builders string) string {
 		text := fmt.Sprintf("t=1:tm=0:k=1:wo=%d:%d", len(fmt.Sprint(opened)), opened)
 		if builders != "" {
@@ -27,26 +31,26 @@ func TestIntentsOfABuild(t *testing.T) {
 	}
 	now := time.Now().UnixMilli()
 	for entry, want := range map[string]bool{
-		intent(now, "BUILDER1"):                                            false,
-		intent(now, "BUILDER0BUILDER1"):                                    false,
-		intent(now-time.Hour.Milliseconds(), "BUILDER1"):                   false,
-		intent(now+time.Hour.Milliseconds(), "BUILDER1"):                   false,
-		intent(now, "BUILDER0"):                                            true,
-		intent(now, ""):                                                    true,
-		intent(now+1, ""):                                                  true,
-		intent(now+time.Hour.Milliseconds(), ""):                           true,
-		intent(now, "BUILDER1") + intent(now+1, ""):                        true,
-		intent(now, "") + intent(now+1, "BUILDER1"):                        true,
-		intent(now, "BUILDER1") + intent(now+1, "BUILDER1BUILDER2"):        false,
-		strings.Replace(intent(now, "BUILDER1"), "k=1:w", "k=1:"+taken, 1): true,
+		intent(now, "BUILDER1"):                                                      false,
+		intent(now, "BUILDER0BUILDER1"):                                              false,
+		intent(now-time.Hour.Milliseconds(), "BUILDER1"):                             false,
+		intent(now+time.Hour.Milliseconds(), "BUILDER1"):                             false,
+		intent(now, "BUILDER0"):                                                      true,
+		intent(now, ""):                                                              true,
+		intent(now+1, ""):                                                            true,
+		intent(now+time.Hour.Milliseconds(), ""):                                     true,
+		intent(now, "BUILDER1") + intent(now+1, ""):                                  true,
+		intent(now, "") + intent(now+1, "BUILDER1"):                                  true,
+		intent(now, "BUILDER1") + intent(now+1, "BUILDER1BUILDER2"):                  false,
+		strings.Replace(intent(now, "BUILDER1"), "k=1:w", "k=1:"+crossslot.Taken, 1): true,
 		"#=1:x": false,
 	} {
-		if got := b.isWritten("=" + entry); got != want {
+		if got := b.IsWritten("=" + entry); got != want {
 			t.Errorf("%s: %t", entry, got)
 		}
 	}
-	b.builds = false // all is complete: no intent may make it less
-	if b.isWritten("=" + intent(now, "")) {
+	b.Builds = false // all is complete: no intent may make it less
+	if b.IsWritten("=" + intent(now, "")) {
 		t.Error("an item waits though nothing is built")
 	}
 }
@@ -57,27 +61,28 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	notes := spread(t, c.URL(), "n")
-	ledger := serverOf(c, notes.spec.Ledger)
+	server := serverOf(c, notes.core.Spec.Ledger)
 	_, err := notes.Create(t.Context(), "whole", a("k", 1))
 	must(t, err)
 	builders := func(id string) []string {
 		t.Helper()
-		must(t, notes.open(t.Context(), newIntent(id, writing), ""))
-		record, _ := ledger.Do("HGET", notes.spec.Ledger, id).(string)
-		return intentsOf(record).builders
+		must(t, crossslot.Open(t.Context(), notes.core, crossslot.NewIntent(id, crossslot.Writing), ""))
+		record, _ := server.Do("HGET", notes.core.Spec.Ledger, id).(string)
+		return crossslot.IntentsOf(record).Builders
 	}
 	if got := builders("before"); len(got) != 1 || got[0] != "" {
 		t.Errorf("before: %q", got)
 	}
-	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, builder: "BUILDER1"}
-	must(t, b.begin(t.Context()))
-	if b.builds {
+	b := &upkeep.Indexing{Store: notes.core, Options: IndexOptions{Apply: true}, Builder: "BUILDER1"}
+	must(t, b.Begin(t.Context()))
+	if b.Builds {
 		t.Error("all is complete, and it builds")
 	}
-	said := ledger.Do("HGET", notes.spec.Ledger, "").(string)
-	ledger.Do("HSET", notes.spec.Ledger, "", said[:tokenSize]+strings.ReplaceAll(said[tokenSize:], "+", "-"))
-	must(t, b.begin(t.Context()))
-	if !b.builds {
+	said := server.Do("HGET", notes.core.Spec.Ledger, "").(string)
+	server.Do("HSET", notes.core.Spec.Ledger, "", said[:ledger.TokenSize]+strings.ReplaceAll(said[ledger.TokenSize:],
+		"+", "-"))
+	must(t, b.Begin(t.Context()))
+	if !b.Builds {
 		t.Error("it does not build")
 	}
 	if got := builders("meanwhile"); len(got) != 1 || got[0] != "BUILDER1" {
@@ -86,7 +91,7 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	if got := builders("before"); len(got) != 2 || got[0] != "" || got[1] != "BUILDER1" {
 		t.Errorf("one more of an item that was being written before: %q", got)
 	}
-	must(t, b.end(t.Context()))
+	must(t, b.End(t.Context()))
 	if got := builders("after"); len(got) != 1 || got[0] != "" {
 		t.Errorf("after: %q", got)
 	}
@@ -99,10 +104,10 @@ func TestABuildThatWaits(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
 	notes := spread(t, c.URL(), "n")
-	notes.windows = quick
+	notes.core.Windows = quick
 	_, err := notes.Create(t.Context(), "whole", a("k", 1))
 	must(t, err)
-	now, err := notes.now(t.Context())
+	now, err := notes.core.Now(t.Context())
 	must(t, err)
 	if off := time.Since(time.UnixMilli(now)).Abs(); off > time.Minute {
 		t.Errorf("the clock of the ledger is off by %v", off)
@@ -111,23 +116,24 @@ func TestABuildThatWaits(t *testing.T) {
 		"tomorrow": strconv.FormatInt(now+86_400_000, 10), "a number that is too long": strings.Repeat("9", 30),
 	} {
 		intent := "t=1:tm=0:k=1:wo=" + strconv.Itoa(len(opened)) + ":" + opened
-		serverOf(c, notes.spec.Ledger).Do("HSET", notes.spec.Ledger, "open", "=!="+strconv.Itoa(len(intent))+":"+intent)
-		b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, waiting: []string{"open"}}
+		serverOf(c, notes.core.Spec.Ledger).Do("HSET", notes.core.Spec.Ledger, "open",
+			"=!="+strconv.Itoa(len(intent))+":"+intent)
+		b := &upkeep.Indexing{Store: notes.core, Options: IndexOptions{Apply: true}, Waiting: []string{"open"}}
 		ctx, cancel := context.WithTimeout(t.Context(), expect.Patience)
-		if err := b.sweep(ctx); err != nil {
+		if err := b.Sweep(ctx); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		cancel()
 	}
 
-	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, builds: true}
-	b.again()
-	b.waiting, b.report.Items = []string{"gone", "whole", "open"}, 3
-	must(t, b.giveUp(t.Context()))
-	if b.left != 1 || len(b.waiting) > 0 || b.report.Items != 2 {
-		t.Errorf("%d left, %d wait, %d items", b.left, len(b.waiting), b.report.Items)
+	b := &upkeep.Indexing{Store: notes.core, Options: IndexOptions{Apply: true}, Builds: true}
+	b.Again()
+	b.Waiting, b.Report.Items = []string{"gone", "whole", "open"}, 3
+	must(t, b.GiveUp(t.Context()))
+	if b.Left != 1 || len(b.Waiting) > 0 || b.Report.Items != 2 {
+		t.Errorf("%d left, %d wait, %d items", b.Left, len(b.Waiting), b.Report.Items)
 	}
-	for _, ix := range b.report.Indexes {
+	for _, ix := range b.Report.Indexes {
 		if ix.Missing != 1 || ix.Items != 1 {
 			t.Errorf("%s has %d items and may miss %d", ix.Name, ix.Items, ix.Missing)
 		}

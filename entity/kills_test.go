@@ -47,7 +47,7 @@ type land struct {
 	database
 	url   string
 	notes *Store[string, note]
-	all   []*writer
+	all   []*writingProcess
 	rand  *rand.Rand
 }
 
@@ -91,8 +91,8 @@ func (l *land) stop() {
 	}
 }
 
-// end fails if anything is wrong after one sweep.
-func (l *land) end(t *testing.T, forever int) {
+// End fails if anything is wrong after one sweep.
+func (l *land) End(t *testing.T, forever int) {
 	eventually(t, "all that were to expire have", func() bool {
 		left := 0
 		for _, key := range keysOf(l, "n:item:") {
@@ -129,8 +129,8 @@ func (l *land) end(t *testing.T, forever int) {
 	t.Logf("database %d: %d events, %d ends, %d alive", l.number, l.told(), ends, alive)
 }
 
-// run kills processes while the plague is at work.
-func (p plague) run(t *testing.T, kills, backlog int) {
+// Run kills processes while the plague is at work.
+func (p plague) Run(t *testing.T, kills, backlog int) {
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"),
 		keywrighttest.Config("appendfsync", "always"))
 	if !p.backlog {
@@ -162,7 +162,7 @@ func (p plague) run(t *testing.T, kills, backlog int) {
 	}
 	s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // what they have sent is over
 	for _, l := range lands {
-		l.end(t, backlog/2)
+		l.End(t, backlog/2)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestKills(t *testing.T) {
 				gate.Skip(t, "20 processes of writers and sweepers are killed")
 			}
 			t.Parallel()
-			p.run(t, kills, backlog)
+			p.Run(t, kills, backlog)
 		})
 	}
 }
@@ -207,7 +207,7 @@ func TestKillsApart(t *testing.T) {
 	_, err = notes.CreateAll(t.Context(), items[backlog/2:],
 		keywright.ExpiresIn(time.Duration(backlog)*time.Millisecond/4))
 	must(t, err)
-	notes.windows = quick
+	notes.core.Windows = quick
 	all := []*child{startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=1"),
 		startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=2")}
 	memory := func(most string) {
@@ -221,7 +221,7 @@ func TestKillsApart(t *testing.T) {
 		if i%3 == 0 {
 			memory("100000")
 		} else {
-			c.MoveSlotOf(notes.spec.Ledger, at, 1-at)
+			c.MoveSlotOf(notes.core.Spec.Ledger, at, 1-at)
 			at = 1 - at
 		}
 		all[victim].kill()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
@@ -42,7 +43,7 @@ func TestCursorIsGone(t *testing.T) {
 				must(t, err)
 			}
 			for _, of := range []Of[note]{notes.By("due", ""), notes.By("context", "c1")} {
-				if of.index.Score == "" && newest {
+				if of.Index.Score == "" && newest {
 					continue
 				}
 				var got []string
@@ -58,14 +59,14 @@ func TestCursorIsGone(t *testing.T) {
 					must(t, err)
 				}
 				want := []string{"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8"}
-				if of.index.Score == "" {
+				if of.Index.Score == "" {
 					want = slices.DeleteFunc(want, func(id string) bool { return !slices.Contains(got, id) })
 				}
 				if newest {
 					slices.Reverse(want)
 				}
-				same(t, of.key, got, want)
-				if of.index.Score == "" {
+				same(t, of.Key, got, want)
+				if of.Index.Score == "" {
 					for _, id := range notes.listed(t, Query[note]{Of: of}) {
 						if !slices.Contains(got, id) {
 							t.Errorf("%s was there all the time, and not given", id)
@@ -102,7 +103,7 @@ func TestManyDead(t *testing.T) {
 				}
 			}
 			if gone != 4500 || len(found) != 1 {
-				t.Errorf("%s: %d gone, %s", q.Of.key, gone, found)
+				t.Errorf("%s: %d gone, %s", q.Of.Key, gone, found)
 			}
 		}
 		for _, call := range w.Calls() {
@@ -144,7 +145,8 @@ func TestBoundsAreChecked(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		due := notes.By("due", "")
-		for _, b := range [][2]string{{"5", "3"}, {"(5", "3"}, {"+inf", "-inf"}, {"nan", ""}, {"", "NaN"}, {"(nan", "5"}, {"x", ""},
+		for _, b := range [][2]string{{"5", "3"}, {"(5", "3"}, {"+inf", "-inf"}, {"nan", ""}, {"", "NaN"}, {"(nan", "5"},
+			{"x", ""},
 			{"(", ""}, {"", "5)"}, {"[5", ""}, {"1e999", ""}, {" 1", ""}} {
 			for _, newest := range []bool{false, true} {
 				_, err := notes.List(t.Context(), Query[note]{Of: due, From: b[0], To: b[1], Newest: newest})
@@ -218,8 +220,8 @@ func TestLargeIndex(t *testing.T) {
 			for _, newest := range []bool{false, true} {
 				q := Query[note]{Of: notes.By("kind", "k"), Limit: 10, After: "0\x00" + last, Newest: newest}
 				// so that it can be read downwards, too
-				q.Of.index = &Index[note]{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"}
-				_, err := notes.list(t.Context(), q, notes.names)
+				q.Of.Index = &itemkeys.Index{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"}
+				_, err := notes.lister.List(t.Context(), q.plain(), notes.core.Names)
 				must(t, err)
 			}
 		}

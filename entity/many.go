@@ -2,30 +2,11 @@ package entity
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 )
-
-// Errors describes what went wrong with some of many items, by their place in the
-// arguments. The others were done: each item is written for itself.
-type Errors map[int]error
-
-func (e Errors) Error() string {
-	first := slices.Sorted(maps.Keys(e))[0]
-	return fmt.Sprintf("%d items failed; the one at %d: %v", len(e), first, e[first])
-}
-
-// Unwrap gives all of them, in the order of the arguments.
-func (e Errors) Unwrap() (all []error) {
-	for _, i := range slices.Sorted(maps.Keys(e)) {
-		all = append(all, e[i])
-	}
-	return all
-}
 
 // CreateAll is Create of many items: their ID and Value count. It gives them as
 // they are now, and Errors if some failed. A round trip per 64 of them, two at a
@@ -43,7 +24,7 @@ func (s *Store[I, T]) PutAll(ctx context.Context, items []Item[I, T], options ..
 
 func (s *Store[I, T]) writeAll(items []Item[I, T], write func(Item[I, T]) (Item[I, T], error)) ([]Item[I, T], error) {
 	out := slices.Clone(items)
-	return out, atOnce(len(items), func(i int) (err error) {
+	return out, itemkeys.AtOnce(len(items), func(i int) (err error) {
 		item, err := write(items[i])
 		if err == nil {
 			out[i] = item
@@ -55,13 +36,13 @@ func (s *Store[I, T]) writeAll(items []Item[I, T], write func(Item[I, T]) (Item[
 // TouchAll is Touch of many items: a missing one is keywright.ErrNotFound in
 // Errors.
 func (s *Store[I, T]) TouchAll(ctx context.Context, ids []I, options ...keywright.WriteOption) error {
-	return atOnce(len(ids), func(i int) error { return s.Touch(ctx, ids[i], options...) })
+	return itemkeys.AtOnce(len(ids), func(i int) error { return s.Touch(ctx, ids[i], options...) })
 }
 
 // DeleteAll is Delete of many items, and gives how many there were.
 func (s *Store[I, T]) DeleteAll(ctx context.Context, ids ...I) (n int, err error) {
 	there := make([]bool, len(ids))
-	err = atOnce(len(ids), func(i int) (err error) {
+	err = itemkeys.AtOnce(len(ids), func(i int) (err error) {
 		there[i], err = s.Delete(ctx, ids[i])
 		return err
 	})
@@ -71,32 +52,4 @@ func (s *Store[I, T]) DeleteAll(ctx context.Context, ids ...I) (n int, err error
 		}
 	}
 	return n, err
-}
-
-// mostUnderWay says how many calls are made at a time: two scripts full, while one
-// more gathers.
-const mostUnderWay = 192
-
-// atOnce makes many calls, many at a time, and waits for all of them.
-func atOnce(n int, do func(i int) error) error {
-	var mu sync.Mutex
-	var running sync.WaitGroup
-	failed := Errors{}
-	room := make(chan struct{}, mostUnderWay)
-	for i := range n {
-		room <- struct{}{}
-		running.Go(func() {
-			defer func() { <-room }()
-			if err := do(i); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed[i] = err
-			}
-		})
-	}
-	running.Wait()
-	if len(failed) == 0 {
-		return nil
-	}
-	return failed
 }

@@ -92,10 +92,10 @@ func pick[E any](d dice, of []E) E { return of[d.below(len(of))] }
 
 func (w *world) note() note {
 	return note{Kind: pick(w, someKinds), Context: pick(w, someContexts), Priority: int64(1 + w.below(3)),
-		Text: pick(w, someTexts), Due: w.due()}
+		Text: pick(w, someTexts), Due: w.Due()}
 }
 
-func (w *world) due() *time.Time {
+func (w *world) Due() *time.Time {
 	if ms := w.below(5); ms > 0 {
 		at := time.UnixMilli(int64(ms)).UTC()
 		return &at
@@ -130,8 +130,8 @@ type change struct {
 	refusal error
 }
 
-// write does a write and compares it with the model.
-func (w *world) write(id string, c change, run func() (int64, error)) {
+// Write does a write and compares it with the model.
+func (w *world) Write(id string, c change, run func() (int64, error)) {
 	w.Helper()
 	w.touched[id] = true
 	version, err := run()
@@ -241,8 +241,8 @@ func (w *world) unblock() {
 	w.inTheWay = false
 }
 
-// step is one random operation.
-func (w *world) step() {
+// Step is one random operation.
+func (w *world) Step() {
 	w.Helper()
 	id := pick(w, someIDs)
 	m, there := w.live[id]
@@ -265,7 +265,7 @@ func (w *world) step() {
 	case 10, 11:
 		w.expire(id)
 	case 12:
-		w.sweep()
+		w.Sweep()
 	case 13:
 		w.read(id)
 	case 14:
@@ -284,7 +284,7 @@ func (w *world) whole(op int, id string, v note, there bool) {
 	case op == 2 && !there:
 		c.refusal = keywright.ErrNotFound
 	}
-	w.write(id, c, func() (int64, error) { item, err := run(w.ctx, id, v); return item.Version, err })
+	w.Write(id, c, func() (int64, error) { item, err := run(w.ctx, id, v); return item.Version, err })
 }
 
 // partly changes some fields.
@@ -317,14 +317,14 @@ func (w *world) partly(op int, id string, m mirror, there bool, v note) {
 	}
 	if op < 5 {
 		options := []keywright.WriteOption{keywright.ExpiresIn(2 * time.Hour)}[:w.below(2)]
-		w.write(id, c, func() (int64, error) { return w.notes.UpdateWith(w.ctx, id, options, changes...) })
+		w.Write(id, c, func() (int64, error) { return w.notes.UpdateWith(w.ctx, id, options, changes...) })
 		return
 	}
 	version := m.version - int64(w.below(2))
 	if there && version != m.version {
 		c.refusal = ErrVersion
 	}
-	w.write(id, c, func() (int64, error) { return w.notes.UpdateIf(w.ctx, id, version, changes...) })
+	w.Write(id, c, func() (int64, error) { return w.notes.UpdateIf(w.ctx, id, version, changes...) })
 }
 
 // save reads an item, and writes it back, or another that was in between.
@@ -345,7 +345,7 @@ func (w *world) save(id string, v note, there bool) {
 		item.Version -= 1 + int64(w.below(2))
 		c.refusal = ErrVersion
 	}
-	w.write(id, c, func() (int64, error) { item, err := w.notes.Save(w.ctx, item); return item.Version, err })
+	w.Write(id, c, func() (int64, error) { item, err := w.notes.Save(w.ctx, item); return item.Version, err })
 }
 
 func (w *world) delete(id string, m mirror, there, byVersion bool) {
@@ -364,13 +364,13 @@ func (w *world) delete(id string, m mirror, there, byVersion bool) {
 			c.refusal = ErrVersion
 		}
 	}
-	w.write(id, c, func() (int64, error) {
+	w.Write(id, c, func() (int64, error) {
 		run := func() (bool, error) { return w.notes.Delete(w.ctx, id) }
 		if byVersion {
 			run = func() (bool, error) { return w.notes.DeleteItem(w.ctx, item) }
 		}
 		ok, err := run()
-		if err == nil && !ok && there && w.faulty && w.server.Do("EXISTS", w.notes.key(id)).(int64) == 0 {
+		if err == nil && !ok && there && w.faulty && w.server.Do("EXISTS", w.notes.core.Key(id)).(int64) == 0 {
 			return 0, nil // its reply was lost, and it was sent again: now it is not there
 		}
 		if err == nil && !ok {
@@ -400,13 +400,13 @@ func (w *world) expire(id string) {
 	if m, there := w.live[id]; there {
 		w.server.Do("EVAL",
 			"redis.call('PTTL', KEYS[1]) redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', "+
-				"KEYS[2], 1, ARGV[1])", "2", w.notes.key(id), w.notes.spec.Expires, id)
+				"KEYS[2], 1, ARGV[1])", "2", w.notes.core.Key(id), w.notes.core.Spec.Expires, id)
 		w.dead[id] = m
 		delete(w.live, id)
 	}
 }
 
-func (w *world) sweep() {
+func (w *world) Sweep() {
 	w.Helper()
 	for id := range w.dead {
 		w.touched[id] = true
@@ -427,7 +427,7 @@ func (w *world) sweep() {
 // swept takes over what has been swept: with faults the ledger says it.
 func (w *world) swept() {
 	for id, m := range w.dead {
-		if w.faulty && w.server.Do("HEXISTS", w.notes.spec.Ledger, id).(int64) == 1 {
+		if w.faulty && w.server.Do("HEXISTS", w.notes.core.Spec.Ledger, id).(int64) == 1 {
 			continue
 		}
 		w.log[id] = append(w.log[id], happened("expired", id, m))
@@ -480,9 +480,9 @@ func TestModel(t *testing.T) {
 			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)), rapid.Bool().Draw(r, "tells"))
 			heard := ear(t, c, w.prefix+".*")
 			for range rapid.IntRange(1, 50).Draw(r, "steps") {
-				w.step()
+				w.Step()
 			}
-			w.agree()
+			w.Agree()
 			w.announcing(heard())
 			w.cleanUp()
 		})

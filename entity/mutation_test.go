@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/entity/internal/scripts"
+	"github.com/keywright/keywright/entity/internal/writer"
 	"github.com/keywright/keywright/internal/mutation"
 )
 
@@ -280,9 +282,9 @@ func init() {
 	if len(edits) < 3 {
 		return
 	}
-	putting = edits[0] == "put" // else `write` is to do what `put` does, too
+	writer.Putting = edits[0] == "put" // else `write` is to do what `put` does, too
 	edits = edits[1:]
-	parts = parts.Edit(func(_, text string) string {
+	scripts.Parts = scripts.Parts.Edit(func(_, text string) string {
 		for i := 0; i+1 < len(edits); i += 2 {
 			text = strings.Replace(text, edits[i], edits[i+1], 1)
 		}
@@ -321,7 +323,7 @@ func TestMutations(t *testing.T) {
 	}
 	of := func(files string) (text string) {
 		for name := range strings.FieldsSeq(files) {
-			own, err := parts.Source(name)
+			own, err := scripts.Parts.Source(name)
 			must(t, err)
 			text += own
 		}

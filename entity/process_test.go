@@ -83,14 +83,14 @@ func scribble(ctx context.Context, r *rand.Rand, notes *Store[string, note]) {
 	}
 }
 
-type writer struct {
+type writingProcess struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-func startWriter(t *testing.T, url string, seed uint64) *writer {
+func startWriter(t *testing.T, url string, seed uint64) *writingProcess {
 	t.Helper()
-	w := &writer{cmd: exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")}
+	w := &writingProcess{cmd: exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")}
 	w.cmd.Env = append(os.Environ(), writerURL+"="+url, fmt.Sprint(writerSeed, "=", seed))
 	stdin, err := w.cmd.StdinPipe()
 	must(t, err)

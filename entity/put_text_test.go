@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -23,10 +24,10 @@ func TestPutTexts(t *testing.T) {
 	least.Indexes = least.Indexes[:2]
 	for name, spec := range map[string]*Spec[string, note]{"put_full.lua": full, "put_least.lua": least} {
 		store := storeOf(c, spec)
-		if store.putter == nil {
-			t.Fatalf("%s: no script is made: %v", name, store.err)
+		if store.writer.Putter == nil {
+			t.Fatalf("%s: no script is made: %v", name, store.core.Err)
 		}
-		pieces, _, err := parts.Pieces("put", store.putText(store.putter))
+		pieces, _, err := scripts.Parts.Pieces("put", store.writer.PutText(store.writer.Putter))
 		must(t, err)
 		text, file := "", filepath.Join("testdata", name)
 		for _, p := range pieces {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -29,14 +30,14 @@ func raised(t *testing.T, s func(args ...string) any, notes *Store[string, note]
 	changed, err := target.Shorten(t.Context(), "1", ids, 5*time.Minute)
 	must(t, err)
 	for _, id := range ids[:20] {
-		if left, _ := s("PTTL", notes.key(id)).(int64); left < (10 * time.Minute).Milliseconds() {
+		if left, _ := s("PTTL", notes.core.Key(id)).(int64); left < (10 * time.Minute).Milliseconds() {
 			wrong = append(wrong, fmt.Sprintf("%s of priority 9 lives for %d ms", id, left))
 		}
 	}
 	gone, err := target.Release(t.Context(), "1", ids)
 	must(t, err)
 	for _, id := range ids[:20] {
-		if s("EXISTS", notes.key(id)) != int64(1) {
+		if s("EXISTS", notes.core.Key(id)) != int64(1) {
 			wrong = append(wrong, id+" of priority 9 is gone")
 		}
 	}
@@ -86,10 +87,10 @@ func TestRaisedMutations(t *testing.T) {
 		"if call('HGET', hash, field) ~= text then return out end",
 	} {
 		t.Run(guard, func(t *testing.T) {
-			old := parts
-			defer func() { parts = old }()
+			old := scripts.Parts
+			defer func() { scripts.Parts = old }()
 			found := false
-			parts = parts.Edit(func(_, text string) string {
+			scripts.Parts = scripts.Parts.Edit(func(_, text string) string {
 				found = found || strings.Contains(text, guard)
 				return strings.Replace(text, guard, "", 1)
 			})

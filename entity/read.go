@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/crossslot"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
@@ -16,15 +18,15 @@ import (
 // entity that slides it prolongs the item, and never gives it a shorter life than it
 // had. 1 round trip, 2 where it slides by a rule.
 func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
-	if s.spec.entry.TTL.Sliding {
-		item, _, err := s.touch(ctx, "get", id, s.names, touchMore, nil)
+	if s.core.Entry.TTL.Sliding {
+		item, _, err := s.touch(ctx, "get", id, s.core.Names, itemkeys.TouchMore, nil)
 		return item, err
 	}
-	key, err := s.spec.Key(id)
-	a := s.action("get", keywright.Reads, key, err)
-	raw := s.client.Raw()
+	key, err := s.typed.Key(id)
+	a := s.core.Action("get", keywright.Reads, key, err)
+	raw := s.core.Client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hmget().Key(key).Field(s.names...).Build())
+		return raw.Do(ctx, raw.B().Hmget().Key(key).Field(s.core.Names...).Build())
 	}, s.decode(id, key))
 }
 
@@ -32,19 +34,19 @@ func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
 // maxAge, or as the staleness bound that docs/cache.md says, and never lives
 // longer than the item. It does not prolong.
 func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (Item[I, T], error) {
-	key, err := s.spec.Key(id)
-	a := s.action("get cached", keywright.Reads, key, err)
-	raw := s.client.Raw()
+	key, err := s.typed.Key(id)
+	a := s.core.Action("get cached", keywright.Reads, key, err)
+	raw := s.core.Client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.names...).Cache(), maxAge)
+		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.core.Names...).Cache(), maxAge)
 	}, s.decode(id, key))
 }
 
 // Exists reports whether an item is there. 1 round trip.
 func (s *Store[I, T]) Exists(ctx context.Context, id I) (bool, error) {
-	key, err := s.spec.Key(id)
-	a := s.action("exists", keywright.Reads, key, err)
-	raw := s.client.Raw()
+	key, err := s.typed.Key(id)
+	a := s.core.Action("exists", keywright.Reads, key, err)
+	raw := s.core.Client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Exists().Key(key).Build())
 	}, func(r kernel.Reply) (bool, error) { return r.AsBool() })
@@ -55,7 +57,7 @@ func (s *Store[I, T]) Exists(ctx context.Context, id I) (bool, error) {
 func (s *Store[I, T]) GetMany(ctx context.Context, ids ...I) ([]Item[I, T], error) {
 	items := make([]Item[I, T], 0, len(ids))
 	for len(ids) > 0 {
-		n := min(len(ids), mostAtOnce)
+		n := min(len(ids), itemkeys.MostAtOnce)
 		some, err := s.getSome(ctx, ids[:n])
 		if err != nil {
 			return nil, err
@@ -65,17 +67,14 @@ func (s *Store[I, T]) GetMany(ctx context.Context, ids ...I) ([]Item[I, T], erro
 	return items, nil
 }
 
-// mostAtOnce says how many commands go in one pipeline.
-const mostAtOnce = 500
-
 func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T], err error) {
 	var b keywright.Batch
 	results := make([]*keywright.Pending[Item[I, T]], len(ids))
 	for i, id := range ids {
-		key, bad := s.spec.Key(id)
+		key, bad := s.typed.Key(id)
 		op := kernel.NewOp(kernel.Spec[Item[I, T]]{
-			Action: s.action("get", keywright.Reads, key, bad),
-			Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(s.names...).Build() },
+			Action: s.core.Action("get", keywright.Reads, key, bad),
+			Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(s.core.Names...).Build() },
 			Decode: s.decode(id, key),
 		})
 		results[i] = keywright.Queue(&b, op)
@@ -110,12 +109,12 @@ func (s *Store[I, T]) decode(id I, key string) func(kernel.Reply) (Item[I, T], e
 // item reads an item from the texts of its columns; all of them missing is an
 // item that is not there.
 func (s *Store[I, T]) item(id I, key string, all []kernel.Value) (item Item[I, T], err error) {
-	columns := s.spec.Fields.Columns
+	columns := s.typed.Fields.Columns
 	if len(all) != len(columns) {
 		return item, fmt.Errorf("%d texts for %d fields", len(all), len(columns))
 	}
 	item.ID = id
-	item.texts = make([]text, len(all))
+	item.texts = make([]itemkeys.StoredText, len(all))
 	found := false
 	for i := range all {
 		if all[i].IsNil() {
@@ -126,7 +125,7 @@ func (s *Store[I, T]) item(id I, key string, all []kernel.Value) (item Item[I, T
 		if err != nil {
 			return item, err
 		}
-		item.texts[i] = text{t, true}
+		item.texts[i] = itemkeys.StoredText{Text: t, There: true}
 	}
 	if !found {
 		return item, keywright.ErrNotFound
@@ -136,19 +135,19 @@ func (s *Store[I, T]) item(id I, key string, all []kernel.Value) (item Item[I, T
 
 // parse reads the value of an item from its texts.
 func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
-	columns := s.spec.Fields.Columns
+	columns := s.typed.Fields.Columns
 	for i := range columns {
 		col, t := &columns[i], item.texts[i]
-		if !t.there {
-			if !col.Optional && !s.stamped[col.Name] {
+		if !t.There {
+			if !col.Optional && !s.core.Stamped[col.Name] {
 				return s.broken(key, col.Name, value.Missing(col.Name))
 			}
 			continue
 		}
-		plain := t.text
+		plain := t.Text
 		if col.Sealed {
 			var err error
-			if plain, err = s.client.Unseal(s.spec.entry, key, col.Name, plain); err != nil {
+			if plain, err = s.core.Client.Unseal(s.core.Entry, key, col.Name, plain); err != nil {
 				return s.broken(key, col.Name, err)
 			}
 		}
@@ -156,8 +155,8 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 			return s.broken(key, col.Name, err)
 		}
 	}
-	if s.spec.Version != "" {
-		item.Version, _ = strconv.ParseInt(item.texts[s.columns[s.spec.Version]].text, 10, 64)
+	if s.core.Spec.Version != "" {
+		item.Version, _ = strconv.ParseInt(item.texts[s.core.Columns[s.core.Spec.Version]].Text, 10, 64)
 	}
 	return nil
 }
@@ -167,22 +166,15 @@ func (s *Store[I, T]) broken(key, field string, err error) error {
 	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
 		return err
 	}
-	return &keywright.DecodeError{Entry: s.spec.entry.Name, Key: key, Field: field, Err: err}
+	return &keywright.DecodeError{Entry: s.core.Entry.Name, Key: key, Field: field, Err: err}
 }
-
-// How touch changes a TTL.
-const (
-	touchAny  = "any"
-	touchLess = "less" // only to a shorter life
-	touchMore = "more" // only to a longer one
-)
 
 // Touch begins the TTL of an item again: the declared one, or what
 // keywright.ExpiresIn asks for. A missing item is keywright.ErrNotFound. 1 round
 // trip, 2 where the declaration has a rule for it, now and then one more: an index
 // must outlive its items.
 func (s *Store[I, T]) Touch(ctx context.Context, id I, options ...keywright.WriteOption) error {
-	_, _, err := s.touch(ctx, "touch", id, nil, touchAny, options)
+	_, _, err := s.touch(ctx, "touch", id, nil, itemkeys.TouchAny, options)
 	return err
 }
 
@@ -190,45 +182,49 @@ func (s *Store[I, T]) Touch(ctx context.Context, id I, options ...keywright.Writ
 // did: a second time changes nothing. The TTL may be below what is declared, as
 // when memory is short. It works on a server at its maxmemory. 1 round trip.
 func (s *Store[I, T]) Shorten(ctx context.Context, id I, ttl time.Duration) (bool, error) {
-	_, changed, err := s.touch(ctx, "shorten", id, nil, touchLess, nil, ttl)
+	_, changed, err := s.touch(ctx, "shorten", id, nil, itemkeys.TouchLess, nil, ttl)
 	return changed, err
 }
 
 func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string,
 	options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
-	key, err := s.spec.Key(id)
-	a := s.action(name, keywright.Idempotent, key, err)
+	key, err := s.typed.Key(id)
+	a := s.core.Action(name, keywright.Idempotent, key, err)
 	ttl, bad := s.touchTTL(ctx, &a, options, shorten)
 	if a.Err == nil && bad != nil {
-		a = s.action(name, keywright.Idempotent, key, bad)
+		a = s.core.Action(name, keywright.Idempotent, key, bad)
 	}
 	if a.Err != nil {
 		return Item[I, T]{}, false, a.Err
 	}
-	if s.apart {
-		return s.touchApart(ctx, &a, id, fields, mode, ttl)
+	item := Item[I, T]{ID: id}
+	if s.core.CrossSlot {
+		changed, err := crossslot.Touch(ctx, s.core, &a, fields, mode, ttl, func(texts []kernel.Value) (err error) {
+			item, err = s.item(id, key, texts)
+			return err
+		})
+		return item, changed, err
 	}
-	args := append([]string{strconv.Itoa(5 + len(fields)), s.id(key), ttl, s.keeps, mode}, fields...)
-	keys := []string{key, s.spec.Expires, s.spec.Ledger}
-	all, _, err := kernel.RunShared(ctx, &a, s.scripts.touch, keys, args, found)
+	args := append([]string{strconv.Itoa(5 + len(fields)), s.core.ID(key), ttl, s.core.Keeps, mode}, fields...)
+	keys := []string{key, s.core.Spec.Expires, s.core.Spec.Ledger}
+	all, _, err := kernel.RunShared(ctx, &a, s.core.Scripts.Touch, keys, args, found)
 	if err != nil {
-		return Item[I, T]{}, false, s.refused(s.id(key), err)
+		return Item[I, T]{}, false, s.core.FormError(s.core.ID(key), err)
 	}
 	record, _ := all[0].ToString()
 	changed, _ := all[1].ToString()
-	item := Item[I, T]{ID: id}
 	if fields != nil {
 		item, err = s.item(id, key, all[2:])
 	}
-	if mode != touchLess && err == nil {
-		err = s.outlive(ctx, record)
+	if mode != itemkeys.TouchLess && err == nil {
+		err = s.core.Outlive(ctx, record)
 	}
 	return item, changed == "1", err
 }
 
 func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []keywright.WriteOption,
 	shorten []time.Duration) (string, error) {
-	if s.spec.Expires == "" {
+	if s.core.Spec.Expires == "" {
 		return "", errors.New("items of this entity never expire")
 	}
 	if len(shorten) > 0 {
@@ -237,8 +233,8 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []
 		}
 		return strconv.FormatInt(shorten[0].Milliseconds(), 10), nil
 	}
-	ms, asked, err := s.spec.entry.Choose(options)
-	if err == nil && !asked && a.Err == nil && s.spec.TTL != nil {
+	ms, asked, err := s.core.Entry.Choose(options)
+	if err == nil && !asked && a.Err == nil && s.typed.TTL != nil {
 		return s.ruled(ctx, a)
 	}
 	if err == nil && ms == 0 {
@@ -252,18 +248,18 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []
 func (s *Store[I, T]) ruled(ctx context.Context, a *kernel.Action) (string, error) {
 	reading := *a
 	reading.Effect = keywright.Reads
-	raw := s.client.Raw()
+	raw := s.core.Client.Raw()
 	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.spec.TTLFields...).Build())
+		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.core.Spec.TTLFields...).Build())
 	}, func(r kernel.Reply) (string, error) {
 		all, err := r.ToArray()
 		if err != nil {
 			return "", err
 		}
 		var v T
-		for i, name := range s.spec.TTLFields {
+		for i, name := range s.core.Spec.TTLFields {
 			if t, missing := all[i].ToString(); missing == nil {
-				if err := s.spec.Fields.Columns[s.columns[name]].Parse(&v, t); err != nil {
+				if err := s.typed.Fields.Columns[s.core.Columns[name]].Parse(&v, t); err != nil {
 					return "", s.broken(a.Key, name, err)
 				}
 			}
@@ -279,38 +275,4 @@ func found(r kernel.Reply) ([]kernel.Value, error) {
 		return nil, keywright.ErrNotFound
 	}
 	return all, err
-}
-
-// outlive renews the TTL of the indexes of an item that was prolonged, of each at
-// most every quarter of it: a write has renewed it by all of it, so it outlives
-// whatever is prolonged until then.
-func (s *Store[I, T]) outlive(ctx context.Context, record string, others ...string) error {
-	for _, e := range s.all(record) {
-		others = append(others, e.key)
-	}
-	var keys []string
-	for _, key := range others {
-		if s.renewed.due(key) {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	var b keywright.Batch
-	for _, key := range keys {
-		keywright.Queue(&b, kernel.NewOp(kernel.Spec[int64]{
-			Action: s.action("renew index", keywright.Idempotent, key, nil),
-			Build: func(b kernel.Builder) kernel.Command {
-				return b.Pexpire().Key(key).Milliseconds(s.spec.IndexTTL.Milliseconds()).Build()
-			},
-			Decode: func(r kernel.Reply) (int64, error) { return r.AsInt64() },
-		}))
-	}
-	began := time.Now()
-	err := b.Run(ctx)
-	if err == nil {
-		s.renewed.done(keys, began)
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/scripts"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
@@ -343,10 +344,10 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
-		own, slow := *notes.scripts, "for _ = 1, 3e7 do end\nlocal renewed = {}\n"
-		mutant, _ := parts.Mutant("write", "local renewed = {}\n", slow)
-		own.write = kernel.NewShared(notes.client, "slow", mutant.Script("write"))
-		notes.scripts = &own
+		own, slow := *notes.core.Scripts, "for _ = 1, 3e7 do end\nlocal renewed = {}\n"
+		mutant, _ := scripts.Parts.Mutant("write", "local renewed = {}\n", slow)
+		own.Write = kernel.NewShared(notes.core.Client, "slow", mutant.Script("write"))
+		notes.core.Scripts = &own
 		_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(10*time.Millisecond))
 		must(t, err)
 		if _, line, err := told(logged(s, "n:log")[0]); err != nil || !strings.HasPrefix(line, "created 1 k 5") {

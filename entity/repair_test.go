@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/upkeep"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -108,20 +110,21 @@ func TestCheckWhileWriting(t *testing.T) {
 			"changed by hand": func() error { s.Do("HSET", "n:item:1", "kind", "else"); return nil },
 			"deleted by hand": func() error { s.Do("DEL", "n:item:1"); return nil },
 			"elsewhere meanwhile, and there again": func() error {
-				s.Do("HSET", notes.spec.Ledger, "1", string(Record(Place{Index: "kind", Prefix: "n:idx:kind:", Value: "other"})))
+				s.Do("HSET", notes.core.Spec.Ledger, "1", string(ledger.Record(ledger.Place{Index: "kind", Prefix: "n:idx:kind:",
+					Value: "other"})))
 				return nil
 			},
 		} {
 			_, err := notes.Put(t.Context(), "1", a("k", 5))
 			must(t, err)
-			texts, there, err := notes.indexedTexts(t.Context(), "1")
+			texts, there, err := upkeep.IndexedTexts(t.Context(), notes.core, "1")
 			must(t, err)
-			had, _ := s.Do("HGET", notes.spec.Ledger, "1").(string)
+			had, _ := s.Do("HGET", notes.core.Spec.Ledger, "1").(string)
 			must(t, meanwhile())
-			entries, record := notes.should(texts, there)
+			entries, record := notes.core.ShouldBe(texts, there)
 			before := contents(s, "n:")
-			keys, args := notes.comparison("1", texts, there, had, record, entries, true)
-			reply, err := notes.run(t.Context(), "check", notes.scripts.repair, keywright.Idempotent, keys, args...)
+			keys, args := upkeep.Comparison(notes.core, "1", texts, there, had, record, entries, true)
+			reply, err := notes.core.Run(t.Context(), "check", notes.core.Scripts.Repair, keywright.Idempotent, keys, args...)
 			must(t, err)
 			same(t, name, reply, []string{"changed"})
 			same(t, name, contents(s, "n:"), before)
@@ -134,28 +137,28 @@ func TestCheckWhileWriting(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		// One that was not there when it was looked at, and now is.
-		texts, _, err := notes.indexedTexts(t.Context(), "2")
+		texts, _, err := upkeep.IndexedTexts(t.Context(), notes.core, "2")
 		must(t, err)
 		_, err = notes.Create(t.Context(), "2", a("k", 5))
 		must(t, err)
-		keys, args := notes.comparison("2", texts, false, "", "", nil, true)
-		reply, err := notes.run(t.Context(), "check", notes.scripts.repair, keywright.Idempotent, keys, args...)
+		keys, args := upkeep.Comparison(notes.core, "2", texts, false, "", "", nil, true)
+		reply, err := notes.core.Run(t.Context(), "check", notes.core.Scripts.Repair, keywright.Idempotent, keys, args...)
 		must(t, err)
 		same(t, "made", reply, []string{"changed"})
 		sound(t, notes)
-		tasks := storeOf(notes.client, taskSpec(false)) // one that is in no index
-		fields, _, err := tasks.indexedTexts(t.Context(), "1")
+		tasks := storeOf(notes.core.Client, taskSpec(false)) // one that is in no index
+		fields, _, err := upkeep.IndexedTexts(t.Context(), tasks.core, "1")
 		must(t, err)
 		_, err = tasks.Create(t.Context(), "1", task{Level: 1})
 		must(t, err)
-		keys, args = tasks.comparison("1", fields, false, "", "", nil, true)
-		reply, err = tasks.run(t.Context(), "check", tasks.scripts.repair, keywright.Idempotent, keys, args...)
+		keys, args = upkeep.Comparison(tasks.core, "1", fields, false, "", "", nil, true)
+		reply, err = tasks.core.Run(t.Context(), "check", tasks.core.Scripts.Repair, keywright.Idempotent, keys, args...)
 		must(t, err)
 		same(t, "made, in no index", reply, []string{"changed"})
-		record := s.Do("HGET", tasks.spec.Ledger, "1").(string)
-		s.Do("DEL", tasks.key("1"))
-		keys, args = tasks.comparison("1", fields, true, record, record, nil, true)
-		reply, err = tasks.run(t.Context(), "check", tasks.scripts.repair, keywright.Idempotent, keys, args...)
+		record := s.Do("HGET", tasks.core.Spec.Ledger, "1").(string)
+		s.Do("DEL", tasks.core.Key("1"))
+		keys, args = upkeep.Comparison(tasks.core, "1", fields, true, record, record, nil, true)
+		reply, err = tasks.core.Run(t.Context(), "check", tasks.core.Scripts.Repair, keywright.Idempotent, keys, args...)
 		must(t, err)
 		same(t, "deleted, in no index", reply, []string{"changed"})
 	})

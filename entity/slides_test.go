@@ -15,12 +15,12 @@ func slides(t *testing.T, notes *Store[string, note], do func(args ...string) an
 	t.Helper()
 	ends := func() int64 {
 		t.Helper()
-		at, _ := strconv.ParseInt(do("ZSCORE", notes.spec.Expires, "1").(string), 10, 64)
+		at, _ := strconv.ParseInt(do("ZSCORE", notes.core.Spec.Expires, "1").(string), 10, 64)
 		return at
 	}
 	_, err := notes.Create(t.Context(), "1", note{Kind: "a", Context: "b", Priority: 1}, keywright.ExpiresIn(20*time.Hour))
 	must(t, err)
-	key, before := notes.spec.Prefix+"1", ends()
+	key, before := notes.core.Spec.Prefix+"1", ends()
 	must(t, use())
 	if left := do("PTTL", key).(int64); left < 19*3600_000 || ends() < before-1000 || ends() > before+1000 {
 		t.Errorf("a life of 20 hours has %v left after it was used, and ends at %d instead of %d",
@@ -65,7 +65,7 @@ func TestNoUseShortensALifeInACluster(t *testing.T) {
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
 	for prefix, use := range map[string]func(*testing.T, *Store[string, note]) func() error{"g": reads, "u": updates} {
 		notes := spread(t, c.URL(), prefix, func(spec *Spec[string, note]) { spec.entry.TTL.Sliding = true })
-		raw := notes.client.Raw()
+		raw := notes.core.Client.Raw()
 		slides(t, notes, func(args ...string) any {
 			reply, err := raw.Do(t.Context(), raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToAny()
 			must(t, err)

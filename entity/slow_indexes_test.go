@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -33,16 +34,16 @@ func some(ctx context.Context, t *testing.T, s *Store[string, note], items int, 
 
 // lacking takes from the ledger that items are in indexes which older programs do not know.
 func lacking(of func(key string) *keywrighttest.Server, notes *Store[string, note], n int) {
-	record := "=" + string(Record(Place{Index: "kind", Prefix: notes.spec.Prefix, Value: "k"})[1:])
-	if notes.apart {
+	record := "=" + string(ledger.Record(ledger.Place{Index: "kind", Prefix: notes.core.Spec.Prefix, Value: "k"})[1:])
+	if notes.core.CrossSlot {
 		record = "=#=1:1@=0:~=1:x"
 	}
 	for i := 0; i < n; i += 1000 {
-		ledger := []string{"HSET", notes.spec.Ledger}
+		ledger := []string{"HSET", notes.core.Spec.Ledger}
 		for j := i; j < i+1000; j++ {
 			ledger = append(ledger, fmt.Sprintf("m%06d", j), record)
 		}
-		of(notes.spec.Ledger).Pipe(ledger)
+		of(notes.core.Spec.Ledger).Pipe(ledger)
 	}
 }
 

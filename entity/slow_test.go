@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/internal/paging"
+	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -32,14 +34,14 @@ func on(s *keywrighttest.Server) func(string) *keywrighttest.Server {
 // backlog is many items that were there: in indexes, the ledger, and the expiry zset.
 func backlog(of func(key string) *keywrighttest.Server, notes *Store[string, note], n int, ends int64) {
 	in := map[string]string{"kind": "k", "context": "c1", "priority+created": "5", "due": "", "updated": ""}
-	record := notes.record(in, "", true)
-	if notes.apart {
+	record := notes.core.RecordOf(in, "", true)
+	if notes.core.CrossSlot {
 		record = "=#=1:1@=0:~=1:x" + record[1:]
 	}
-	kinds, priorities := notes.By("kind", "k").key, notes.By("priority+created", "5").key
+	kinds, priorities := notes.By("kind", "k").Key, notes.By("priority+created", "5").Key
 	for i := 0; i < n; i += 1000 {
 		kind, pri, ledger, expires := []string{"ZADD", kinds}, []string{"ZADD", priorities},
-			[]string{"HSET", notes.spec.Ledger}, []string{"ZADD", notes.spec.Expires}
+			[]string{"HSET", notes.core.Spec.Ledger}, []string{"ZADD", notes.core.Spec.Expires}
 		for j := i; j < i+1000; j++ {
 			id := fmt.Sprintf("m%06d", j)
 			kind, pri = append(kind, "0", id), append(pri, fmt.Sprint(1+j/100), id)
@@ -77,7 +79,7 @@ func TestNoScriptIsSlow(t *testing.T) {
 			"in nothing else": {Of: notes.By("kind", "k"), And: []Of[note]{notes.By("context", "none")}, Limit: limit},
 		} {
 			swift(t, "a list "+name, servers, func() {
-				notes.seen = foresight{} // by the script
+				notes.lister.Cache = paging.PageCache{} // by the script
 				_, err := notes.List(ctx, q)
 				must(t, err)
 				_, err = notes.IDs(ctx, q)
@@ -100,7 +102,7 @@ func TestNoScriptIsSlow(t *testing.T) {
 			must(t, err)
 		})
 		for i := 0; i < 100_000; i += 1000 { // they have expired
-			command := []string{"ZADD", notes.spec.Expires}
+			command := []string{"ZADD", notes.core.Spec.Expires}
 			for j := i; j < i+1000; j++ {
 				command = append(command, fmt.Sprint(1+j), fmt.Sprintf("m%06d", j))
 			}
@@ -147,8 +149,8 @@ func TestASweepIsBounded(t *testing.T) {
 			in[spec.Indexes[i].Name] = map[bool]string{true: "k"}[spec.Indexes[i].Field != ""]
 		}
 		for i := range items {
-			s.Do("HSET", notes.spec.Ledger, fmt.Sprint(i), notes.record(in, "", true))
-			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))
+			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), notes.core.RecordOf(in, "", true))
+			s.Do("ZADD", notes.core.Spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))
 			s.Do("ZADD", "n:idx:all0", "0", fmt.Sprint(i))
 		}
 		w := s.RecordScripts()
@@ -164,7 +166,7 @@ func TestASweepIsBounded(t *testing.T) {
 					n += len(command) - 2
 				}
 			}
-			if dropped += n; n*indexes > mostDropped {
+			if dropped += n; n*indexes > upkeep.MostDropped {
 				t.Errorf("a script takes %d items out of %d indexes", n, indexes)
 			}
 		}
@@ -181,11 +183,11 @@ func TestNoScriptIsSlowUnderIntents(t *testing.T) {
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		for name, edits := range map[string][]func(*Spec[string, note]){"n": nil, "f": {forever}} {
 			s := spread(t, c.URL(), name, edits...)
-			ctx, server, due := t.Context(), home(c, s), s.bookKeys()[0]
+			ctx, server, due := t.Context(), home(c, s), s.core.LedgerKeys()[0]
 			_, err := s.Create(ctx, "x", a("k", 5))
 			must(t, err)
 			swift(t, name+": a write", []*keywrighttest.Server{server}, func() {
-				dues, ledger := []string{"ZADD", due}, []string{"HSET", s.spec.Ledger}
+				dues, ledger := []string{"ZADD", due}, []string{"HSET", s.core.Spec.Ledger}
 				for i := range 10_000 {
 					dues = append(dues, "1", fmt.Sprint("old", i))
 					ledger = append(ledger, fmt.Sprint("old", i),

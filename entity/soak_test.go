@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 			h := newHarm(t, brand, seed, brand == keywrighttest.Redis == (seed%2 == 0))
 			for i := range steps {
 				h.hurt(i)
-				h.step()
+				h.Step()
 				h.heal(i)
 				if i%250 == 249 || i == steps-1 {
 					h.compare()
@@ -57,11 +57,11 @@ func newHarm(t *testing.T, brand keywrighttest.Brand, seed uint64, tells bool) *
 	through := "redis://" + h.proxy.Addr()
 	h.world = newWorld(t, seeded{rand.New(rand.NewPCG(seed, 1))}, s, open(t, through), "s", tells)
 	h.whole, h.faulty = h.notes, true
-	h.direct = storeOf(open(t, s.URL()), h.notes.spec)
+	h.direct = storeOf(open(t, s.URL()), h.notes.typed)
 	h.users()
 	for i := range denied {
 		h.lacking = append(h.lacking,
-			storeOf(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.spec))
+			storeOf(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.typed))
 	}
 	h.settle = func() { s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
 	return h
@@ -92,7 +92,7 @@ func (h *harm) hurt(step int) {
 // kill ends the server in the middle of a write.
 func (h *harm) kill() {
 	h.t.Helper()
-	h.write("0", change{what: "put", next: a("fact", 1)}, func() (int64, error) {
+	h.Write("0", change{what: "put", next: a("fact", 1)}, func() (int64, error) {
 		type result struct {
 			item Item[string, note]
 			err  error
@@ -141,7 +141,7 @@ func (h *harm) compare() {
 		h.t.Fatal(err)
 	}
 	h.swept() // a command of a connection that was cut may have come late
-	h.agree()
+	h.Agree()
 	h.announcing(nil)
 	if h.t.Failed() {
 		h.t.FailNow()

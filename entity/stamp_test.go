@@ -49,7 +49,7 @@ func TestStamp(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		heard := s.Monitor()
-		stamping(t, storeOf(notes.client, stampableSpec(value.UnixMS())))
+		stamping(t, storeOf(notes.core.Client, stampableSpec(value.UnixMS())))
 		published := 0
 		for _, line := range heard() {
 			if strings.Contains(strings.ToUpper(line), `"PUBLISH" "UPDATED"`) {

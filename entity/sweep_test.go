@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -37,7 +39,7 @@ func TestSweepOnce(t *testing.T) {
 			},
 			"made again, gone by hand": func(n *Store[string, note]) error {
 				_, err := n.Create(t.Context(), "1", a("k", 5))
-				s.Do("DEL", n.key("1"))
+				s.Do("DEL", n.core.Key("1"))
 				return err
 			},
 			"made again as else, expired": func(n *Store[string, note]) error {
@@ -51,15 +53,15 @@ func TestSweepOnce(t *testing.T) {
 			_, err := notes.Create(t.Context(), "1", a("k", 5))
 			must(t, err)
 			expire(t, s, notes, "1")
-			turn := notes.turn(SweepOptions{})
-			due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
-			if must(t, err); len(due.items) != 1 {
+			turn := upkeep.Turn(notes.core, SweepOptions{})
+			due, _, _, err := upkeep.Due(t.Context(), notes.core, turn, 200, &itemkeys.PassedOver{})
+			if must(t, err); len(due.Items) != 1 {
 				t.Fatalf("%s: %v is due", name, due)
 			}
 			must(t, turn.Release(t.Context()))
 			must(t, meanwhile(notes))
 			before := contents(s, prefix+":")
-			done, err := notes.sweep(t.Context(), due.items)
+			done, err := upkeep.SweepRecords(t.Context(), notes.core, due.Items)
 			must(t, err)
 			if (name == "nothing") != (done.Gone == 1) {
 				t.Errorf("%s: %+v", name, done)
@@ -96,20 +98,21 @@ func TestProlongedByHand(t *testing.T) {
 		for _, id := range []string{"1", "2"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))
 			must(t, err)
-			s.Do("ZADD", notes.spec.Expires, "1", id)
+			s.Do("ZADD", notes.core.Spec.Expires, "1", id)
 		}
-		s.Do("PERSIST", notes.key("2"))
-		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
+		s.Do("PERSIST", notes.core.Key("2"))
+		turn := upkeep.Turn(notes.core, SweepOptions{})
+		due, _, _, err := upkeep.Due(t.Context(), notes.core, turn, 200, &itemkeys.PassedOver{})
 		must(t, err)
-		done, err := notes.sweep(t.Context(), due.items)
+		done, err := upkeep.SweepRecords(t.Context(), notes.core, due.Items)
 		if must(t, err); done.Gone != 0 || done.Lives != 2 {
 			t.Errorf("%+v", done)
 		}
-		if due, _, _, err = notes.due(t.Context(), turn, 200, &passed{}); err != nil || len(due.items) != 0 {
+		if due, _, _, err = upkeep.Due(t.Context(), notes.core, turn, 200,
+			&itemkeys.PassedOver{}); err != nil || len(due.Items) != 0 {
 			t.Errorf("still due: %v %v", due, err)
 		}
-		if at := fmt.Sprint(s.Do("ZSCORE", notes.spec.Expires, "2")); at != "inf" {
+		if at := fmt.Sprint(s.Do("ZSCORE", notes.core.Spec.Expires, "2")); at != "inf" {
 			t.Errorf("an item that never ends, ends at %s", at)
 		}
 		if got := notes.listed(t, Query[note]{Of: notes.By("kind", "k")}); len(got) != 2 {
@@ -128,24 +131,24 @@ func TestSweepBatch(t *testing.T) {
 			must(t, err)
 			expire(t, s, notes, fmt.Sprint(i))
 		}
-		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 3, &passed{})
-		if must(t, err); len(due.items) != 3 {
-			t.Fatalf("%d are due at once", len(due.items))
+		turn := upkeep.Turn(notes.core, SweepOptions{})
+		due, _, _, err := upkeep.Due(t.Context(), notes.core, turn, 3, &itemkeys.PassedOver{})
+		if must(t, err); len(due.Items) != 3 {
+			t.Fatalf("%d are due at once", len(due.Items))
 		}
-		done, err := notes.sweep(t.Context(), due.items)
+		done, err := upkeep.SweepRecords(t.Context(), notes.core, due.Items)
 		if must(t, err); done.Gone != 3 {
 			t.Errorf("%+v", done)
 		}
 		if c := sound(t, notes); c.Expired != 4 {
 			t.Errorf("%+v", c)
 		}
-		for _, key := range []string{notes.spec.Expires, "n:idx:updated"} {
+		for _, key := range []string{notes.core.Spec.Expires, "n:idx:updated"} {
 			if n := s.Do("ZCARD", key).(int64); n != 4 {
 				t.Errorf("%d in %s", n, key)
 			}
 		}
-		if n := s.Do("HLEN", notes.spec.Ledger).(int64); n != 4+1 { // and what is said of the indexes
+		if n := s.Do("HLEN", notes.core.Spec.Ledger).(int64); n != 4+1 { // and what is said of the indexes
 			t.Errorf("%d in the ledger", n)
 		}
 		for _, w := range mortal(s, "n:") {
@@ -164,12 +167,12 @@ func TestLease(t *testing.T) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
-		dies := notes.turn(SweepOptions{Lease: time.Hour})
-		_, _, busy, err := notes.due(t.Context(), dies, 200, &passed{})
+		dies := upkeep.Turn(notes.core, SweepOptions{Lease: time.Hour})
+		_, _, busy, err := upkeep.Due(t.Context(), notes.core, dies, 200, &itemkeys.PassedOver{})
 		if must(t, err); busy != 0 {
 			t.Errorf("busy for %v", busy)
 		}
-		if _, _, busy, err = notes.due(t.Context(), dies, 200, &passed{}); err != nil || busy != 0 {
+		if _, _, busy, err = upkeep.Due(t.Context(), notes.core, dies, 200, &itemkeys.PassedOver{}); err != nil || busy != 0 {
 			t.Errorf("its own lease: %v %v", busy, err)
 		}
 		done, err := notes.Sweep(t.Context(), SweepOptions{})
@@ -179,12 +182,12 @@ func TestLease(t *testing.T) {
 		for _, w := range mortal(s, "n:") {
 			t.Fatal(w)
 		}
-		s.Do("PEXPIRE", notes.spec.Lease, "1") // its time passes
+		s.Do("PEXPIRE", notes.core.Spec.Lease, "1") // its time passes
 		eventually(t, "another takes over", func() bool {
 			done, err := notes.Sweep(t.Context(), SweepOptions{})
 			return err == nil && done.Gone == 1
 		})
-		if n := s.Do("EXISTS", notes.spec.Lease).(int64); n != 0 {
+		if n := s.Do("EXISTS", notes.core.Spec.Lease).(int64); n != 0 {
 			t.Error("a sweep that is over keeps its lease")
 		}
 	})
@@ -258,12 +261,12 @@ func TestNeverGivenWhenExpired(t *testing.T) {
 		}
 		for _, of := range []Of[note]{notes.By("kind", "k"), notes.By("priority+created", "5"), notes.By("due", ""),
 			notes.By("updated", "")} {
-			same(t, of.key, notes.listed(t, Query[note]{Of: of}), []string{"2"})
+			same(t, of.Key, notes.listed(t, Query[note]{Of: of}), []string{"2"})
 			if got, err := notes.IDs(t.Context(), Query[note]{Of: of}); err != nil || !slices.Equal(got.IDs, []string{"2"}) {
-				t.Errorf("ids of %s: %s %v", of.key, got.IDs, err)
+				t.Errorf("ids of %s: %s %v", of.Key, got.IDs, err)
 			}
 			if n, exact, err := notes.Count(t.Context(), of, "", ""); err != nil || !exact || n != 1 {
-				t.Errorf("count of %s: %d %v %v", of.key, n, exact, err)
+				t.Errorf("count of %s: %d %v %v", of.Key, n, exact, err)
 			}
 		}
 		for item, err := range notes.All(t.Context()) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
@@ -24,25 +25,27 @@ type Texts[I, T any] struct{ s *Store[I, T] }
 func (s *Store[I, T]) Texts() Texts[I, T] { return Texts[I, T]{s} }
 
 // Entry returns what is declared.
-func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.entry }
+func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.core.Entry }
 
 // Client returns the store's.
-func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
+func (x Texts[I, T]) Client() *keywright.Client { return x.s.core.Client }
 
 // Versioned returns an error if the entity has no version.
-func (x Texts[I, T]) Versioned() error { return x.s.versioned() }
+func (x Texts[I, T]) Versioned() error { return x.s.core.Versioned() }
 
 // Stamped reports whether the server writes times into the items.
-func (x Texts[I, T]) Stamped() bool { return x.s.spec.Created != "" || x.s.spec.Updated != "" }
+func (x Texts[I, T]) Stamped() bool {
+	return x.s.core.Spec.Created != "" || x.s.core.Spec.Updated != ""
+}
 
 // Key returns the key of an item.
 func (x Texts[I, T]) Key(id I) (string, error) {
-	key, err := x.s.spec.Key(id)
+	key, err := x.s.typed.Key(id)
 	if err == nil {
-		err = x.s.err
+		err = x.s.core.Err
 	}
 	if err != nil {
-		return "", x.s.invalid("item as text", err)
+		return "", x.s.core.Invalid("item as text", err)
 	}
 	return key, nil
 }
@@ -66,7 +69,7 @@ func (x Texts[I, T]) DeleteSame(ctx context.Context, key string, sums map[string
 func (x Texts[I, T]) id(key string) (I, error) {
 	id, ok := x.s.parsed(key)
 	if !ok {
-		return id, x.s.invalid("item as text", errors.New("the key is none of this entity"))
+		return id, x.s.core.Invalid("item as text", errors.New("the key is none of this entity"))
 	}
 	return id, nil
 }
@@ -78,7 +81,7 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 	if err != nil {
 		return item, 0, err
 	}
-	if x.s.spec.entry.TTL.Sliding {
+	if x.s.core.Entry.TTL.Sliding {
 		if item, err = x.s.Get(ctx, id); err == nil {
 			left, err = x.left(key).Do(ctx)
 		}
@@ -86,8 +89,8 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 	}
 	var b keywright.Batch
 	read := keywright.Queue(&b, kernel.NewOp(kernel.Spec[Item[I, T]]{
-		Action: x.s.action("get", keywright.Reads, key, nil),
-		Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(x.s.names...).Build() },
+		Action: x.s.core.Action("get", keywright.Reads, key, nil),
+		Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(x.s.core.Names...).Build() },
 		Decode: x.s.decode(id, key),
 	}))
 	ends := keywright.Queue(&b, x.left(key))
@@ -111,7 +114,7 @@ func (x Texts[I, T]) GetQuick(ctx context.Context, key string) (item Item[I, T],
 
 func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
 	return kernel.NewOp(kernel.Spec[time.Duration]{
-		Action: x.s.action("ttl", keywright.Reads, key, nil),
+		Action: x.s.core.Action("ttl", keywright.Reads, key, nil),
 		Build:  func(b kernel.Builder) kernel.Command { return b.Pttl().Key(key).Build() },
 		Decode: func(r kernel.Reply) (time.Duration, error) {
 			ms, err := r.AsInt64()
@@ -127,18 +130,18 @@ func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
 // server stamps.
 func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) {
 	texts := map[string]string{}
-	for i, name := range x.s.names {
-		t, err := text{}, error(nil)
+	for i, name := range x.s.core.Names {
+		t, err := itemkeys.StoredText{}, error(nil)
 		if item.texts != nil {
 			t = item.texts[i]
-		} else if !x.s.stamped[name] {
-			t.text, t.there, err = x.s.text(key, &item.Value, i)
+		} else if !x.s.core.Stamped[name] {
+			t.Text, t.There, err = x.s.text(key, &item.Value, i)
 		}
 		if err != nil {
-			return nil, x.s.invalid("item as text", value.In(name, err))
+			return nil, x.s.core.Invalid("item as text", value.In(name, err))
 		}
-		if t.there {
-			texts[name] = t.text
+		if t.There {
+			texts[name] = t.Text
 		}
 	}
 	return texts, nil
@@ -149,9 +152,9 @@ func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T],
 	if item.ID, err = x.id(key); err != nil {
 		return item, err
 	}
-	item.texts = make([]text, len(x.s.names))
-	for i, name := range x.s.names {
-		item.texts[i].text, item.texts[i].there = texts[name]
+	item.texts = make([]itemkeys.StoredText, len(x.s.core.Names))
+	for i, name := range x.s.core.Names {
+		item.texts[i].Text, item.texts[i].There = texts[name]
 	}
 	return item, x.s.parse(&item, key)
 }
@@ -160,16 +163,16 @@ func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T],
 func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]string, drop []string, err error) {
 	p, err := x.s.patch(changes)
 	if err != nil {
-		return nil, nil, x.s.invalid("item as text", err)
+		return nil, nil, x.s.core.Invalid("item as text", err)
 	}
 	texts = map[string]string{}
-	for i, name := range x.s.names {
+	for i, name := range x.s.core.Names {
 		switch {
 		case p.unset[name]:
 			drop = append(drop, name)
 		case p.touched[name]:
 			if texts[name], _, err = x.s.text(key, &p.v, i); err != nil {
-				return nil, nil, x.s.invalid("item as text", value.In(name, err))
+				return nil, nil, x.s.core.Invalid("item as text", value.In(name, err))
 			}
 		}
 	}
@@ -180,7 +183,7 @@ func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]
 func (x Texts[I, T]) Same(a, b map[string]string) bool {
 	bare := func(texts map[string]string) map[string]string {
 		out := maps.Clone(texts)
-		maps.DeleteFunc(out, func(name, _ string) bool { return x.s.stamped[name] })
+		maps.DeleteFunc(out, func(name, _ string) bool { return x.s.core.Stamped[name] })
 		return out
 	}
 	return maps.Equal(bare(a), bare(b))
@@ -213,31 +216,31 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 	if asked != 0 {
 		options = append(options, keywright.ExpiresIn(asked))
 	}
-	c := &call{}
+	c := &itemkeys.Call{}
 	switch w.Kind {
 	case Whole:
 		item, err := x.Item(key, w.Texts)
 		if err != nil {
 			return 0, false, err
 		}
-		if c.ttl, err = x.s.ttl(&item.Value, options); err != nil {
+		if c.TTL, err = x.s.ttl(&item.Value, options); err != nil {
 			return 0, false, err
 		}
 	case Some:
 		p, err := x.some(key, w)
 		if err != nil {
-			return 0, false, x.s.invalid("item as text", err)
+			return 0, false, x.s.core.Invalid("item as text", err)
 		}
-		if asked == 0 && x.s.spec.TTL != nil && !p.knows(x.s.spec.TTLFields) {
+		if asked == 0 && x.s.typed.TTL != nil && !p.knows(x.s.core.Spec.TTLFields) {
 			return 0, true, nil // if its rule needs more, Write asks the server for it
 		}
-		if err = x.s.lifetime(context.Background(), x.s.action("update", keywright.Reads, key, nil), p,
+		if err = x.s.lifetime(context.Background(), x.s.core.Action("update", keywright.Reads, key, nil), p,
 			c, options); err != nil {
 			return 0, false, err
 		}
 	}
-	ms, _ := strconv.ParseInt(c.ttl, 10, 64)
-	return time.Duration(ms) * time.Millisecond, c.ttl == "" && w.Kind == Some, nil
+	ms, _ := strconv.ParseInt(c.TTL, 10, 64)
+	return time.Duration(ms) * time.Millisecond, c.TTL == "" && w.Kind == Some, nil
 }
 
 // knows reports whether all these fields are written.
@@ -252,15 +255,15 @@ func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 		p.touched[name], p.unset[name] = true, true
 	}
 	for name, t := range w.Texts {
-		i, known := x.s.columns[name]
-		if !known || x.s.stamped[name] {
+		i, known := x.s.core.Columns[name]
+		if !known || x.s.core.Stamped[name] {
 			return nil, fmt.Errorf("%q is no field that can be written", name)
 		}
 		p.touched[name] = true
-		col := &x.s.spec.Fields.Columns[i]
+		col := &x.s.typed.Fields.Columns[i]
 		if col.Sealed {
 			var err error
-			if t, err = x.s.client.Unseal(x.s.spec.entry, key, name, t); err != nil {
+			if t, err = x.s.core.Client.Unseal(x.s.core.Entry, key, name, t); err != nil {
 				return nil, err
 			}
 		}
@@ -277,7 +280,7 @@ func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 func (x Texts[I, T]) Write(ctx context.Context, key string, w TextWrite) (int64, error) {
 	id, err := x.id(key)
 	if err == nil {
-		err = x.s.versioned()
+		err = x.s.core.Versioned()
 	}
 	if err != nil {
 		return 0, err
@@ -296,13 +299,13 @@ func (w TextWrite) condition(any string) string {
 	case -1:
 		return any
 	case 0:
-		return absent
+		return itemkeys.Absent
 	}
 	return strconv.FormatInt(w.Version, 10)
 }
 
 func (x Texts[I, T]) remove(ctx context.Context, id I, w TextWrite) error {
-	there, err := x.s.remove(ctx, id, w.condition(present), "")
+	there, err := x.s.remove(ctx, id, w.condition(itemkeys.Present), "")
 	if err == nil && !there {
 		err = keywright.ErrNotFound
 	}
@@ -321,61 +324,62 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	c := &call{id: x.s.id(key), condition: w.condition(whatever), ttl: w.ttl("0")}
-	if w.TTL == 0 && x.s.spec.Expires != "" {
-		c.ttl = ""
+	c := &itemkeys.Call{ID: x.s.core.ID(key), Condition: w.condition(itemkeys.Whatever), TTL: w.ttl("0")}
+	if w.TTL == 0 && x.s.core.Spec.Expires != "" {
+		c.TTL = ""
 	}
-	x.s.stamp(c, true)
+	x.s.core.Stamp(c, true)
 	x.take(c, w)
 	in, err := x.s.describe(&item.Value, c)
-	adds, drops := c.adds, c.drops
-	a := x.s.action("put", keywright.Writes, key, err)
-	c.record = x.s.record(in, "", true)
-	c.expected = c.record
-	c.now = x.s.written(c.id)
-	out, err := x.s.write(ctx, &a, c, func(expected string) {
-		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], x.s.moved(expected, in)...)
-		c.record, c.dead = x.s.record(in, expected, true), x.s.expired(c.id, expected)
+	adds, drops := c.Adds, c.Drops
+	a := x.s.core.Action("put", keywright.Writes, key, err)
+	c.Record = x.s.core.RecordOf(in, "", true)
+	c.Expected = c.Record
+	c.Now = x.s.core.WrittenEvents(c.ID)
+	out, err := x.s.writer.Write(ctx, &a, c, func(expected string) {
+		c.Adds, c.Drops = adds, append(drops[:len(drops):len(drops)], x.s.core.LeftEntries(expected, in)...)
+		c.Record, c.Dead = x.s.core.RecordOf(in, expected, true), x.s.core.ExpiredEvents(c.ID, expected)
 	})
-	return out.version, err
+	return out.Version, err
 }
 
 // take puts the texts into a call; those of a whole item that are missing are to go.
-func (x Texts[I, T]) take(c *call, w TextWrite) {
-	for _, name := range x.s.names {
+func (x Texts[I, T]) take(c *itemkeys.Call, w TextWrite) {
+	for _, name := range x.s.core.Names {
 		t, there := w.Texts[name]
 		switch {
-		case x.s.stamped[name]:
+		case x.s.core.Stamped[name]:
 		case there:
-			c.fields = append(c.fields, name, t)
-		case w.Kind == Whole && c.condition != absent || slices.Contains(w.Drop, name):
-			c.removed = append(c.removed, name)
+			c.Fields = append(c.Fields, name, t)
+		case w.Kind == Whole && c.Condition != itemkeys.Absent || slices.Contains(w.Drop, name):
+			c.Removed = append(c.Removed, name)
 		}
 	}
 }
 
 func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64, error) {
 	p, err := x.some(key, w)
-	c := &call{id: x.s.id(key), condition: w.condition(present), expected: anyRecord, ttl: w.ttl("")}
-	c.now = x.s.templates(c.id, wasThere, x.s.spec.OnUpdate)
+	c := &itemkeys.Call{ID: x.s.core.ID(key), Condition: w.condition(itemkeys.Present), Expected: itemkeys.AnyRecord,
+		TTL: w.ttl("")}
+	c.Now = x.s.core.EventTemplates(c.ID, itemkeys.WasThere, x.s.core.Spec.OnUpdate)
 	var needed bool
 	if err == nil {
-		x.s.stamp(c, false)
+		x.s.core.Stamp(c, false)
 		x.take(c, w)
 		needed, err = p.moves("", c)
 	}
 	if err == nil && w.TTL == 0 {
-		err = x.s.lifetime(ctx, x.s.action("update", keywright.Writes, key, nil), p, c, nil)
+		err = x.s.lifetime(ctx, x.s.core.Action("update", keywright.Writes, key, nil), p, c, nil)
 	}
-	a := x.s.action("update", keywright.Writes, key, err)
-	if needed && a.Err == nil && !x.s.apart {
-		if c.expected, err = x.s.look(ctx, &a, c.id); err != nil {
+	a := x.s.core.Action("update", keywright.Writes, key, err)
+	if needed && a.Err == nil && !x.s.core.CrossSlot {
+		if c.Expected, err = x.s.core.ReadRecord(ctx, &a, c.ID); err != nil {
 			return 0, err
 		}
 	}
-	out, err := x.s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
-	if err == nil && out.record != "" {
-		err = x.s.outlive(ctx, out.record)
+	out, err := x.s.writer.Write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.Record != "" {
+		err = x.s.core.Outlive(ctx, out.Record)
 	}
-	return out.version, err
+	return out.Version, err
 }

@@ -39,9 +39,9 @@ func used(t *testing.T, notes *Store[string, note]) {
 		t.Errorf("by the last use: %v", got)
 	}
 	sound(t, notes)
-	spec := *notes.spec
+	spec := *notes.typed
 	spec.Updated = ""
-	plain := storeOf(notes.client, &spec)
+	plain := storeOf(notes.core.Client, &spec)
 	if _, err := plain.Update(ctx, "1"); err == nil {
 		t.Error("an update of nothing, without a stamp")
 	}

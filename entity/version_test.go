@@ -52,7 +52,7 @@ func TestLargeVersions(t *testing.T) {
 		try(t, notes, func(version string) { s.Do("HSET", "n:item:1", "version", version) })
 		spec := noteSpec("w")
 		other := storeOf(open(t, s.URL()), spec)
-		other.putter = nil
+		other.writer.Putter = nil
 		try(t, other, func(version string) { s.Do("HSET", "w:item:1", "version", version) })
 	})
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
@@ -16,7 +16,7 @@ import (
 // ErrExists, and stays as it is. 1 round trip; 2 when an item of this id has
 // expired and is not yet swept.
 func (s *Store[I, T]) Create(ctx context.Context, id I, v T, options ...keywright.WriteOption) (Item[I, T], error) {
-	return s.whole(ctx, "create", id, v, absent, options)
+	return s.whole(ctx, "create", id, v, itemkeys.Absent, options)
 }
 
 // Put makes an item or replaces it. 1 round trip, 2 when it was in other indexes.
@@ -24,107 +24,99 @@ func (s *Store[I, T]) Create(ctx context.Context, id I, v T, options ...keywrigh
 // that the server stamps with the time of creation stays what it was; the item
 // that is given has it only if it was made now.
 func (s *Store[I, T]) Put(ctx context.Context, id I, v T, options ...keywright.WriteOption) (Item[I, T], error) {
-	return s.whole(ctx, "put", id, v, whatever, options)
+	return s.whole(ctx, "put", id, v, itemkeys.Whatever, options)
 }
 
 // Replace writes all fields of an item that is there: those that v lacks are gone
 // afterwards, and its TTL begins again. A missing item is keywright.ErrNotFound.
 // 1 round trip, 2 when it was in other indexes.
 func (s *Store[I, T]) Replace(ctx context.Context, id I, v T, options ...keywright.WriteOption) (Item[I, T], error) {
-	return s.whole(ctx, "replace", id, v, present, options)
+	return s.whole(ctx, "replace", id, v, itemkeys.Present, options)
 }
 
 // Save writes an item back as it was read and changed, if no other write has changed
 // it: else it is a *Conflict that wraps ErrVersion, and nothing is written. The
 // declaration must have a version. 1 round trip.
 func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keywright.WriteOption) (Item[I, T], error) {
-	if err := s.versioned(); err != nil {
+	if err := s.core.Versioned(); err != nil {
 		return Item[I, T]{}, err
 	}
 	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.known(&item))
 }
 
-func (s *Store[I, T]) versioned() error {
-	if s.spec.Version == "" {
-		return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name,
-			Err: errors.New("the entity has no version"), Hint: "declare one: stamps: {version: version}"}
-	}
-	return nil
-}
-
 // whole writes all fields of an item.
 func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string,
 	options []keywright.WriteOption, known ...string) (Item[I, T], error) {
-	c := &call{condition: condition}
-	key, err := s.spec.Key(id)
-	a := s.action(name, keywright.Writes, key, err)
+	c := &itemkeys.Call{Condition: condition}
+	key, err := s.typed.Key(id)
+	a := s.core.Action(name, keywright.Writes, key, err)
 	var in map[string]string
 	if a.Err == nil {
-		if s.spec.Identify != nil {
-			s.spec.Identify(id, &v)
+		if s.typed.Identify != nil {
+			s.typed.Identify(id, &v)
 		}
-		c.id = s.id(key)
+		c.ID = s.core.ID(key)
 		in, err = s.fill(key, &v, c, options)
-		a = s.action(name, keywright.Writes, key, err)
+		a = s.core.Action(name, keywright.Writes, key, err)
 	}
-	c.record = s.record(in, "", true)
-	c.expected = c.record
+	c.Record = s.core.RecordOf(in, "", true)
+	c.Expected = c.Record
 	if len(known) > 0 && known[0] != "" {
-		c.expected = known[0]
+		c.Expected = known[0]
 	}
-	adds, drops := c.adds, c.drops
-	c.now = s.written(c.id)
-	out, err := s.write(ctx, &a, c, func(expected string) {
-		c.adds, c.drops, c.dead = adds, drops, s.expired(c.id, expected)
-		c.record = s.record(in, expected, true)
-		if expected != c.record {
-			c.drops = append(drops[:len(drops):len(drops)], s.moved(expected, in)...)
+	adds, drops := c.Adds, c.Drops
+	c.Now = s.core.WrittenEvents(c.ID)
+	out, err := s.writer.Write(ctx, &a, c, func(expected string) {
+		c.Adds, c.Drops, c.Dead = adds, drops, s.core.ExpiredEvents(c.ID, expected)
+		c.Record = s.core.RecordOf(in, expected, true)
+		if expected != c.Record {
+			c.Drops = append(drops[:len(drops):len(drops)], s.core.LeftEntries(expected, in)...)
 		}
 	})
 	if err != nil {
 		return Item[I, T]{}, err
 	}
 	item := s.stampedItem(id, v, out)
-	item.record = c.record
+	item.record = c.Record
 	return item, nil
 }
 
 // fill takes a value into a call.
-func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteOption) (in map[string]string,
+func (s *Store[I, T]) fill(key string, v *T, c *itemkeys.Call, options []keywright.WriteOption) (in map[string]string,
 	err error) {
-	if c.ttl, err = s.ttl(v, options); err != nil {
+	if c.TTL, err = s.ttl(v, options); err != nil {
 		return nil, err
 	}
 	if err = s.texts(key, v, c); err != nil {
 		return nil, err
 	}
-	if c.condition == absent {
-		c.removed = nil
+	if c.Condition == itemkeys.Absent {
+		c.Removed = nil
 	}
 	return s.describe(v, c)
 }
 
 // stampedItem returns an item as it is now on the server.
-func (s *Store[I, T]) stampedItem(id I, v T, out outcome) Item[I, T] {
+func (s *Store[I, T]) stampedItem(id I, v T, out itemkeys.Outcome) Item[I, T] {
 	item := Item[I, T]{ID: id, Value: v}
-	if s.spec.Version != "" {
-		item.Version = out.version
-		s.set(&item.Value, s.spec.Version, out.text)
+	if s.core.Spec.Version != "" {
+		item.Version = out.Version
+		s.set(&item.Value, s.core.Spec.Version, out.Text)
 	}
-	now := out.now
-	if s.spec.Seconds {
+	now := out.Now
+	if s.core.Spec.Seconds {
 		now /= 1000
 	}
-	s.set(&item.Value, s.spec.Updated, strconv.FormatInt(now, 10))
-	if out.created {
-		s.set(&item.Value, s.spec.Created, strconv.FormatInt(now, 10))
+	s.set(&item.Value, s.core.Spec.Updated, strconv.FormatInt(now, 10))
+	if out.Created {
+		s.set(&item.Value, s.core.Spec.Created, strconv.FormatInt(now, 10))
 	}
 	return item
 }
 
 func (s *Store[I, T]) set(v *T, field, text string) {
 	if field != "" {
-		_ = s.spec.Fields.Columns[s.columns[field]].Parse(v, text) // a whole number by declaration
+		_ = s.typed.Fields.Columns[s.core.Columns[field]].Parse(v, text) // a whole number by declaration
 	}
 }
 
@@ -133,20 +125,20 @@ func (s *Store[I, T]) set(v *T, field, text string) {
 // since what it was must be known to take it out of there, and now and then one
 // when its TTL begins again, as an index must outlive its items.
 func (s *Store[I, T]) Update(ctx context.Context, id I, changes ...Change[T]) (version int64, err error) {
-	return s.update(ctx, "update", id, present, changes, nil)
+	return s.update(ctx, "update", id, itemkeys.Present, changes, nil)
 }
 
 // UpdateWith works as Update does, with a choice of TTL.
 func (s *Store[I, T]) UpdateWith(ctx context.Context, id I, options []keywright.WriteOption,
 	changes ...Change[T]) (version int64, err error) {
-	return s.update(ctx, "update", id, present, changes, options)
+	return s.update(ctx, "update", id, itemkeys.Present, changes, options)
 }
 
 // UpdateIf works as Update does, if the item has this version still; else it is a *Conflict
 // that wraps ErrVersion and says which it has, and nothing is changed. Versions
 // are never used again, not even after a delete.
 func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes ...Change[T]) (int64, error) {
-	if err := s.versioned(); err != nil {
+	if err := s.core.Versioned(); err != nil {
 		return 0, err
 	}
 	return s.update(ctx, "update", id, strconv.FormatInt(version, 10), changes, nil)
@@ -156,7 +148,7 @@ func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes
 // until no other write was in between. An error of f ends it. The declaration must have a
 // version. 2 round trips per attempt.
 func (s *Store[I, T]) Modify(ctx context.Context, id I, f func(*T) error) (Item[I, T], error) {
-	if err := s.versioned(); err != nil { // before it is read: that may renew its TTL
+	if err := s.core.Versioned(); err != nil { // before it is read: that may renew its TTL
 		return Item[I, T]{}, err
 	}
 	for {
@@ -187,7 +179,7 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 		if c.set == nil && !c.unset {
 			return nil, errors.New("a change of nothing: the zero Change, which no field has made")
 		}
-		if s.stamped[c.field] {
+		if s.core.Stamped[c.field] {
 			return nil, fmt.Errorf("%s is written by the server", c.field)
 		}
 		p.touched[c.field], p.unset[c.field] = true, c.unset
@@ -195,7 +187,7 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 			c.set(&p.v)
 		}
 	}
-	if len(changes) == 0 && s.spec.Updated == "" {
+	if len(changes) == 0 && s.core.Spec.Updated == "" {
 		return nil, errors.New("an update without changes, of an entity without a stamp of the update")
 	}
 	return p, nil
@@ -203,22 +195,22 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 
 // touches reports whether a field is another one afterwards.
 func (p *patch[I, T]) touches(field string) bool {
-	return p.touched[field] || field != "" && p.store.stamped[field] && field != p.store.spec.Created
+	return p.touched[field] || field != "" && p.store.core.Stamped[field] && field != p.store.core.Spec.Created
 }
 
 // fill takes the fields into a call.
-func (p *patch[I, T]) fill(key string, c *call) error {
-	p.store.stamp(c, false)
-	for i, name := range p.store.names {
+func (p *patch[I, T]) fill(key string, c *itemkeys.Call) error {
+	p.store.core.Stamp(c, false)
+	for i, name := range p.store.core.Names {
 		switch {
 		case p.unset[name]:
-			c.removed = append(c.removed, name)
+			c.Removed = append(c.Removed, name)
 		case p.touched[name]:
 			text, _, err := p.store.text(key, &p.v, i)
 			if err != nil {
 				return value.In(name, err)
 			}
-			c.fields = append(c.fields, name, text)
+			c.Fields = append(c.Fields, name, text)
 		}
 	}
 	return nil
@@ -226,248 +218,141 @@ func (p *patch[I, T]) fill(key string, c *call) error {
 
 // moves says what happens to the entries of an item, given its record; needed is
 // whether that must be known.
-func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
-	in := p.store.placed(record)
-	c.adds, c.drops = nil, nil
-	for i := range p.store.spec.Indexes {
-		ix := &p.store.spec.Indexes[i]
-		byValue, byScore := ix.affected(p.touches)
+func (p *patch[I, T]) moves(record string, c *itemkeys.Call) (needed bool, err error) {
+	in := p.store.core.KnownPlaces(record)
+	c.Adds, c.Drops = nil, nil
+	for i := range p.store.core.Spec.Indexes {
+		ix := &p.store.core.Spec.Indexes[i]
+		byValue, byScore := ix.Affected(p.touches)
 		if ix.Field == "" {
 			if byScore {
-				c.adds, in[ix.Name] = append(c.adds, entry{ix.Prefix, "@" + ix.Score}), ""
+				c.Adds, in[ix.Name] = append(c.Adds, itemkeys.Entry{Key: ix.Prefix, Score: "@" + ix.Score}), ""
 			}
 			continue
 		}
 		needed = needed || byValue || byScore
 		if byValue {
-			if in[ix.Name], err = p.text(ix); err != nil {
+			if in[ix.Name], err = p.text(i); err != nil {
 				return needed, err
 			}
 		}
 		if (byValue || byScore) && in[ix.Name] != "" {
-			c.adds = append(c.adds, entry{ix.keyOf(in[ix.Name]), ix.live()})
+			c.Adds = append(c.Adds, itemkeys.Entry{Key: ix.KeyOf(in[ix.Name]), Score: ix.Live()})
 		}
 	}
-	c.drops = p.store.moved(record, in)
-	c.record = anyRecord
-	if needed || record != "" && record != anyRecord {
-		c.record = p.store.record(in, record, true)
+	c.Drops = p.store.core.LeftEntries(record, in)
+	c.Record = itemkeys.AnyRecord
+	if needed || record != "" && record != itemkeys.AnyRecord {
+		c.Record = p.store.core.RecordOf(in, record, true)
 	}
 	return needed, nil
 }
 
-// live returns the score of an index as the item has it.
-func (ix *Index[T]) live() string {
-	if ix.Score == "" {
-		return unscored
-	}
-	return "@" + ix.Score
-}
-
-// text returns the new value of an index, "" for none.
-func (p *patch[I, T]) text(ix *Index[T]) (string, error) {
+// Text returns the new value of an index, "" for none.
+func (p *patch[I, T]) text(i int) (string, error) {
+	ix := &p.store.core.Spec.Indexes[i]
 	if p.unset[ix.Field] {
 		return "", nil
 	}
-	key, err := ix.Key(&p.v)
+	key, err := p.store.typed.Indexes[i].Key(&p.v)
 	if err != nil {
 		return "", err
 	}
-	return ix.text(key), nil
+	return ix.Text(key), nil
 }
 
 func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition string, changes []Change[T],
 	options []keywright.WriteOption) (int64, error) {
-	c := &call{condition: condition, expected: anyRecord}
-	key, err := s.spec.Key(id)
+	c := &itemkeys.Call{Condition: condition, Expected: itemkeys.AnyRecord}
+	key, err := s.typed.Key(id)
 	p, bad := s.patch(changes)
 	if err == nil {
 		err = bad
 	}
-	if err == nil && s.err == nil {
-		c.id = s.id(key)
-		c.now = s.templates(c.id, wasThere, s.spec.OnUpdate)
+	if err == nil && s.core.Err == nil {
+		c.ID = s.core.ID(key)
+		c.Now = s.core.EventTemplates(c.ID, itemkeys.WasThere, s.core.Spec.OnUpdate)
 		if err = p.fill(key, c); err == nil {
-			err = s.lifetime(ctx, s.action(name, keywright.Writes, key, nil), p, c, options)
+			err = s.lifetime(ctx, s.core.Action(name, keywright.Writes, key, nil), p, c, options)
 		}
 	}
 	var needed bool
-	if err == nil && s.err == nil {
+	if err == nil && s.core.Err == nil {
 		needed, err = p.moves("", c)
 	}
-	a := s.action(name, keywright.Writes, key, err)
-	if needed && a.Err == nil && !s.apart {
-		if c.expected, err = s.look(ctx, &a, c.id); err != nil {
+	a := s.core.Action(name, keywright.Writes, key, err)
+	if needed && a.Err == nil && !s.core.CrossSlot {
+		if c.Expected, err = s.core.ReadRecord(ctx, &a, c.ID); err != nil {
 			return 0, err
 		}
 	}
-	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
-	if err == nil && out.record != "" {
-		if err = s.outlive(ctx, out.record); err != nil {
-			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.entry.Name, Err: err,
+	out, err := s.writer.Write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.Record != "" {
+		if err = s.core.Outlive(ctx, out.Record); err != nil {
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.core.Entry.Name, Err: err,
 				Hint: "the item is changed, and its indexes may end before it: touch it"}
 		}
 	}
-	return out.version, err
+	return out.Version, err
 }
 
 // lifetime chooses the TTL of an update: the one that was asked for, that of the
 // rule when a field of the rule changes, and on an entry that slides the default
 // where less is left.
-func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I, T], c *call,
+func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I, T], c *itemkeys.Call,
 	options []keywright.WriteOption) (err error) {
-	begins, known := len(options) > 0 || s.spec.entry.TTL.Sliding, 0
-	for _, field := range s.spec.TTLFields {
+	begins, known := len(options) > 0 || s.core.Entry.TTL.Sliding, 0
+	for _, field := range s.core.Spec.TTLFields {
 		if p.touched[field] {
 			begins, known = true, known+1
 		}
 	}
 	switch {
 	case !begins:
-	case len(options) == 0 && s.spec.TTL != nil && known < len(s.spec.TTLFields):
-		c.ttl, err = s.ruled(ctx, &a)
+	case len(options) == 0 && s.typed.TTL != nil && known < len(s.core.Spec.TTLFields):
+		c.TTL, err = s.ruled(ctx, &a)
 	default:
-		c.ttl, err = s.ttl(&p.v, options)
+		c.TTL, err = s.ttl(&p.v, options)
 	}
-	if len(options) == 0 && known == 0 && c.ttl != "" && c.ttl != "0" {
-		c.ttl = "+" + c.ttl // as a read does, it shortens no life
+	if len(options) == 0 && known == 0 && c.TTL != "" && c.TTL != "0" {
+		c.TTL = "+" + c.TTL // as a read does, it shortens no life
 	}
 	return err
-}
-
-// look reads the record of an item.
-func (s *Store[I, T]) look(ctx context.Context, a *kernel.Action, id string) (string, error) {
-	reading := *a
-	reading.Effect, reading.Key = keywright.Reads, s.spec.Ledger
-	raw := s.client.Raw()
-	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hget().Key(s.spec.Ledger).Field(id).Build())
-	}, optionalText)
 }
 
 // Delete removes an item and reports whether it was there. 2 round trips: where
 // it is must be known to take it out of there; DeleteItem needs 1.
 func (s *Store[I, T]) Delete(ctx context.Context, id I) (bool, error) {
-	return s.remove(ctx, id, present, "")
+	return s.remove(ctx, id, itemkeys.Present, "")
 }
 
 // DeleteItem removes an item that was read, if it was not changed since: else
 // it is a *Conflict that wraps ErrVersion. Without versions it is Delete. 1 round
 // trip.
 func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, error) {
-	condition := present
-	if s.spec.Version != "" {
+	condition := itemkeys.Present
+	if s.core.Spec.Version != "" {
 		condition = strconv.FormatInt(item.Version, 10)
 	}
 	return s.remove(ctx, item.ID, condition, s.known(&item))
 }
 
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
-	key, err := s.spec.Key(id)
-	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}}
+	key, err := s.typed.Key(id)
+	a := s.core.Action("delete", keywright.Idempotent, key, err)
+	c := &itemkeys.Call{Condition: condition, Stamps: itemkeys.Stamps{Version: s.core.Spec.Version}}
 	if a.Err == nil {
-		c.id = s.id(key)
-		c.now = s.templates(c.id, wasThere, s.spec.OnDelete)
-		if c.expected = known; known == "" && !s.apart {
-			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
+		c.ID = s.core.ID(key)
+		c.Now = s.core.EventTemplates(c.ID, itemkeys.WasThere, s.core.Spec.OnDelete)
+		if c.Expected = known; known == "" && !s.core.CrossSlot {
+			if c.Expected, err = s.core.ReadRecord(ctx, &a, c.ID); err != nil {
 				return false, err
 			}
 		}
 	}
-	_, err = s.write(ctx, &a, c, func(expected string) { c.drops = s.all(expected) })
+	_, err = s.writer.Write(ctx, &a, c, func(expected string) { c.Drops = s.core.AllEntries(expected) })
 	if errors.Is(err, keywright.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// outcome describes what the server says of a write.
-type outcome struct {
-	code, text string
-	version    int64
-	now        int64 // ms
-	created    bool
-	record     string // of an item whose TTL began again
-}
-
-// write sends a call, and again with the record that was found if another one was
-// expected. arrange fits the call to a record.
-func (s *Store[I, T]) write(ctx context.Context, a *kernel.Action, c *call, arrange func(expected string)) (outcome,
-	error) {
-	if s.apart {
-		return s.writeApart(ctx, a, c)
-	}
-	for {
-		if a.Err == nil {
-			arrange(c.expected)
-		}
-		out, err := s.transmit(ctx, a, c)
-		if err != nil {
-			return outcome{}, err
-		}
-		out.created = out.code == "new"
-		switch out.code {
-		case "record":
-			c.expected, c.found = out.text, true
-			continue
-		case "indexes":
-			if err = s.agree(ctx, out.text); err != nil {
-				return outcome{}, err
-			}
-			continue
-		}
-		return s.verdict(a, out)
-	}
-}
-
-// transmit runs the script that does what a call asks for.
-func (s *Store[I, T]) transmit(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
-	if a.Err != nil || !s.puts(c) {
-		keys, args := s.encode(c)
-		out, err := kernel.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
-		return out, s.refused(c.id, err)
-	}
-	keys, args, indexes := s.putKeys(c)
-	began := time.Now()
-	out, err := kernel.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
-	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
-		s.renewed.done(indexes, began)
-	}
-	return out, s.refused(c.id, err)
-}
-
-// verdict returns what an outcome is to the caller.
-func (s *Store[I, T]) verdict(a *kernel.Action, out outcome) (outcome, error) {
-	switch out.code {
-	case "absent":
-		return out, keywright.ErrNotFound
-	case "present":
-		return out, s.conflict(a, out, ErrExists)
-	case "version":
-		return out, s.conflict(a, out, ErrVersion)
-	}
-	return out, nil
-}
-
-func (s *Store[I, T]) conflict(a *kernel.Action, out outcome, err error) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.spec.entry.Name,
-		Err: &Conflict{Version: out.version, Err: err}}
-}
-
-func decodeOutcome(r kernel.Reply) (out outcome, err error) {
-	texts, err := r.AsStrSlice()
-	if err != nil {
-		return out, err
-	}
-	if len(texts) > 3 {
-		out.record = texts[3]
-	}
-	if len(texts) < 3 {
-		return out, fmt.Errorf("the script answered with %d texts", len(texts))
-	}
-	out.code, out.text = texts[0], texts[1]
-	out.version, _ = strconv.ParseInt(texts[1], 10, 64)
-	out.now, err = strconv.ParseInt(texts[2], 10, 64)
-	return out, err
 }

@@ -65,7 +65,7 @@ func TestNothingIsLost(t *testing.T) {
 		counter := taskSpec(false)
 		counter.Fields.Columns = append(counter.Fields.Columns, stampedVersion)
 		counter.Version = "version"
-		tasks := storeOf(notes.client, counter)
+		tasks := storeOf(notes.core.Client, counter)
 		zero := int64(0)
 		first, err := tasks.Create(t.Context(), "1", task{Score: &zero})
 		must(t, err)

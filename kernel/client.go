@@ -1,10 +1,10 @@
-// Package kernel runs operations on servers: it retries what may be retried, and says
-// of an error whether anything was applied. It has the operations (Op, Script), calls of
-// many goroutines that share a script (Shared), transactions, the TTL policies of
-// entries, subscriptions, and a state that each package keeps per client (Part).
+// Package kernel runs operations on servers: it retries what may be retried, and says of an error whether anything
+// was applied. It has the operations (Op, Script), calls of many goroutines that share a script (Shared),
+// transactions, the TTL policies of entries, subscriptions, and a state that each package keeps per client (Part).
+// How a connection is made, and a call left, is in kernel/internal/conn.
 //
-// It is for the packages of constructs and for generated code; programs use the names of
-// package keywright. The client library, rueidis, is known here and in guard only.
+// It is for the packages of constructs and for generated code; programs use the names of package keywright. The
+// client library, rueidis, is known here and in guard only.
 //
 // API: no promise, at no version.
 package kernel
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/redis/rueidis"
 )
 
@@ -79,7 +80,7 @@ type Options struct {
 // name. It is safe for concurrent use.
 type Client struct {
 	raw      rueidis.Client
-	rooms    *rooms
+	rooms    *conn.CallLimiter
 	server   string
 	database int
 	slots    bool // a cluster: keys used together must share a slot
@@ -112,9 +113,9 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	gate := newDialGate(config.Network, config.Timeout)
-	gate.login = newLogin(config)
-	opened := gate.opening(ctx)
+	gate := conn.NewDialGate(config.Network, config.Timeout)
+	gate.Login = conn.NewLogin(config)
+	opened := gate.Opening(ctx)
 	option := clientOption(config, o, gate)
 	var hub *invalidations
 	if !o.NoCache {
@@ -159,9 +160,10 @@ func New(raw rueidis.Client, o Options) *Client {
 	return c
 }
 
-func newClient(gate *dialGate, open func() (rueidis.Client, error), server string, o Options) (*Client, error) {
+func newClient(gate *conn.DialGate, open func() (rueidis.Client, error), server string, o Options) (*Client, error) {
 	life, end := context.WithCancelCause(context.Background())
-	c := &Client{life: life, end: end, rooms: newRooms(gate, life), server: server, database: noDatabase, hooks: o.Hooks,
+	c := &Client{life: life, end: end, rooms: conn.NewCallLimiter(gate, life), server: server, database: noDatabase,
+		hooks:    o.Hooks,
 		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer,
 		log: cmp.Or(o.Logger, slog.Default()), talks: o.Logger != nil,
 		now:   time.Now,
@@ -170,37 +172,37 @@ func newClient(gate *dialGate, open func() (rueidis.Client, error), server strin
 		c.log, c.talks = nil, false
 	}
 	if gate != nil {
-		gate.tell, gate.life = (&connections{client: c}).tell, life
+		gate.Tell, gate.Life = (&connections{client: c}).tell, life
 	}
 	raw, err := open()
 	if err != nil {
 		end(ErrClosed)
-		gate.close()
+		gate.Close()
 		return nil, err
 	}
 	if c.slots = raw.Mode() == rueidis.ClientModeCluster; c.slots {
-		c.rooms.nodes = newNodeMap(raw)
+		c.rooms.Nodes = conn.NewNodeMap(raw)
 	}
-	c.raw = &prompt{raw, c.rooms}
+	c.raw = &conn.Client{Client: raw, CallLimiter: c.rooms}
 	if o.Wrap != nil {
 		c.raw = o.Wrap(c.raw)
 	}
 	return c, nil
 }
 
-func clientOption(c connect.Config, o Options, gate *dialGate) rueidis.ClientOption {
+func clientOption(c connect.Config, o Options, gate *conn.DialGate) rueidis.ClientOption {
 	option := rueidis.ClientOption{
-		InitAddress: c.Addresses, AuthCredentialsFn: gate.credentials, SelectDB: c.DB, TLSConfig: c.TLS,
+		InitAddress: c.Addresses, AuthCredentialsFn: gate.Credentials, SelectDB: c.DB, TLSConfig: c.TLS,
 		ClientName: o.Name, DisableRetry: true, DisableCache: o.NoCache, ConnWriteTimeout: c.Timeout,
 		Dialer: net.Dialer{Timeout: c.Timeout, KeepAlive: time.Second},
 		DialCtxFn: func(dial context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-			return gate.dial(dial, addr, d, t)
+			return gate.Dial(dial, addr, d, t)
 		},
 		PipelineMultiplex: o.Connections, MaxFlushDelay: o.MaxFlushDelay,
 		// Else the deadline of one caller breaks a connection that others wait on, too.
 		AlwaysPipelining: true,
 		// Connections of blocking reads and transactions go back when they are idle.
-		BlockingPoolCleanup: idleFor, BlockingPoolMinSize: 1, BlockingPoolSize: ownConnections(),
+		BlockingPoolCleanup: idleFor, BlockingPoolMinSize: 1, BlockingPoolSize: conn.DedicatedConnections(),
 		ForceSingleClient: c.Mode == connect.Auto && c.DB != 0,
 		// A reader that waits half a minute for a moved slot is no reader.
 		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},
@@ -208,7 +210,7 @@ func clientOption(c connect.Config, o Options, gate *dialGate) rueidis.ClientOpt
 	if c.Mode == connect.Sentinel {
 		option.Sentinel = rueidis.SentinelOption{MasterSet: c.Master, TLSConfig: c.TLS, ClientName: o.Name,
 			Dialer: option.Dialer, TopologyRefreshInterval: time.Second}
-		option.Sentinel.Dialer.Resolver = gate.login.sentinels
+		option.Sentinel.Dialer.Resolver = gate.Login.Sentinels
 	}
 	return option
 }
@@ -226,13 +228,31 @@ func openHint(err error) string {
 	return "check the URL, and that the server is up: `keywright doctor`"
 }
 
+// SetCredentials gives a running client another user or password, as when a
+// password is changed in turn. Connections that are made from now on log in with
+// them, and those that live do so within about a second; one that listens to channels
+// when it is made again. First let the server take both passwords (ACL SETUSER name
+// >new), then call this, then take the old one away. A login that the server refuses
+// costs the connection. The credentials of sentinels stay.
+func (c *Client) SetCredentials(user, password string) error {
+	g := c.rooms.Gate
+	switch {
+	case g == nil:
+		return &Error{Op: "set credentials", Err: errors.New("this client was made by New, of one that logs in by itself")}
+	case password == "":
+		return &Error{Op: "set credentials", Err: errors.New("there is no password")}
+	}
+	g.SetCredentials(user, password)
+	return nil
+}
+
 // Close ends every connection. What is under way and what comes later fails with
 // ErrClosed.
 func (c *Client) Close() {
-	c.parts.close()
+	c.parts.Close()
 	c.end(ErrClosed)
 	c.raw.Close()
-	c.rooms.gate.close()
+	c.rooms.Gate.Close()
 }
 
 // Life returns a context that ends when the client is closed, with ErrClosed as its

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/redis/rueidis"
 )
 
@@ -50,7 +51,7 @@ var classNames = [...]string{"invalid", "not applied", "retryable", "unknown out
 func (c Class) String() string { return classNames[c] }
 
 // ErrClosed is what every operation of a client fails with that was closed.
-var ErrClosed = errors.New("the client is closed")
+var ErrClosed = conn.ErrClosed
 
 // Error represents an operation that failed.
 type Error struct {
@@ -157,7 +158,8 @@ var refusals = map[string]struct {
 		"the keys lie in different cluster slots; declare `cluster: true` and let lint say where"},
 }
 
-// refusal returns the first word of an error reply, "" if err is none. The client library takes ERR away, and servers say
+// refusal returns the first word of an error reply, "" if err is none. The client library takes ERR away, and servers
+// say
 // in several ways that a script may not do something.
 func refusal(err error) string {
 	reply, ok := errors.AsType[*rueidis.RedisError](err)
@@ -165,7 +167,8 @@ func refusal(err error) string {
 		return ""
 	}
 	text := reply.Error()
-	if strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text, "ACL failure in script") {
+	if strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text,
+		"ACL failure in script") {
 		return "NOPERM"
 	}
 	if word, _, _ := strings.Cut(text, " "); word == strings.ToUpper(word) {
@@ -190,7 +193,8 @@ func lasting(err error) bool {
 	return false
 }
 
-// Permanent returns err if it is an *Error of a server that will say the same again: a right, a command or the type of a
+// Permanent returns err if it is an *Error of a server that will say the same again: a right, a command or the type of
+// a
 // key is not what the operation needs. Else it is nil. It is for constructs: such an error ends what works in the
 // background.
 func Permanent(err error) error {
@@ -232,7 +236,7 @@ func ofRead(class Class, writes bool) Class {
 // or there was no connection to send it on.
 func notSent(err error) bool {
 	var op *net.OpError
-	var u *unsent
+	var u *conn.Unsent
 	var n *gather.NotAsked
 	return errors.As(err, &u) || errors.As(err, &n) || errors.As(err, &op) && op.Op == "dial" ||
 		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) || errors.Is(err, rueidis.ErrNoCache)

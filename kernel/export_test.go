@@ -3,10 +3,12 @@ package kernel
 import (
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/kernel/internal/conn"
 )
 
 // MostOwn says how many transactions run at a time.
-const MostOwn = mostOwn
+const MostOwn = conn.MostOwn
 
 // IdleFor changes how long idle connections are kept, for the clients that a test
 // opens.
@@ -19,7 +21,7 @@ func IdleFor(t *testing.T, d time.Duration) {
 // BlockingFor changes how many commands block at a time, for the clients that a test
 // opens before it frees them. It is not for tests that run beside others.
 func BlockingFor(n int) (free func()) {
-	old := mostBlocking
-	mostBlocking = n
-	return func() { mostBlocking = old }
+	old := conn.MostBlocking
+	conn.MostBlocking = n
+	return func() { conn.MostBlocking = old }
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -17,12 +18,12 @@ func TestCloseLeavesNoConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate := c.rooms.gate
+	gate := c.rooms.Gate
 	links := func(phase int32) (n int) {
-		gate.mu.Lock()
-		defer gate.mu.Unlock()
-		for l := range gate.links {
-			if l.phase.Load() == phase {
+		gate.Mu.Lock()
+		defer gate.Mu.Unlock()
+		for l := range gate.Links {
+			if l.Phase.Load() == phase {
 				n++
 			}
 		}
@@ -32,7 +33,7 @@ func TestCloseLeavesNoConnection(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); !ok(); <-time.After(time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%s: %d log in, %d are up", what, links(loggingIn), links(up))
+				t.Fatalf("%s: %d log in, %d are up", what, links(conn.LoggingIn), links(conn.Up))
 			}
 		}
 	}
@@ -45,9 +46,9 @@ func TestCloseLeavesNoConnection(t *testing.T) {
 			_ = c.Raw().Do(t.Context(), c.Raw().B().Ping().Build()).Error()
 		}
 	}()
-	wait("a connection is being made", func() bool { return links(loggingIn) == 1 && links(up) == 0 })
+	wait("a connection is being made", func() bool { return links(conn.LoggingIn) == 1 && links(conn.Up) == 0 })
 	c.Close()
 	p.Thaw()
 	<-ended
-	wait("no connection is left", func() bool { return links(loggingIn)+links(up) == 0 })
+	wait("no connection is left", func() bool { return links(conn.LoggingIn)+links(conn.Up) == 0 })
 }

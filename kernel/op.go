@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/redis/rueidis"
 )
 
@@ -163,7 +164,7 @@ func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 func try[T any](ctx context.Context, a *Action, send func(context.Context) rueidis.RedisResult,
 	decode func(rueidis.RedisResult) (T, error)) (value T, attempts int, err error) {
 	if ended := ctx.Err(); ended != nil { // below, it would wait for a connection that another one makes
-		return value, 0, a.fail(0, &unsent{ended})
+		return value, 0, a.fail(0, &conn.Unsent{Err: ended})
 	}
 	doubt := false // whether an attempt may have been applied
 	for attempts = 1; ; attempts++ {
@@ -264,7 +265,8 @@ func (a *Action) fail(attempts int, err error) error {
 	return out
 }
 
-// blame says of a refusal that lasts which command and which key it is about. A script of several keys says itself which
+// blame says of a refusal that lasts which command and which key it is about. A script of several keys says itself
+// which
 // has the wrong type.
 func (a *Action) blame(e *Error) {
 	reply, _ := errors.AsType[*rueidis.RedisError](e.Err)
@@ -323,5 +325,75 @@ func (r retryPolicy) delay(n int) time.Duration {
 	if d <= 0 || d > time.Second {
 		d = time.Second
 	}
-	return jitter(d)
+	return conn.Jitter(d)
+}
+
+// Act represents an operation that gives nothing but an error, as a write of a value. It
+// is used as an Op is.
+type Act struct{ Op[struct{}] }
+
+// NewAct makes one.
+func NewAct(s Spec[struct{}]) Act { return Act{NewOp(s)} }
+
+// Do runs the operation: one round trip. The error is ErrNotFound, an *Error or
+// a *DecodeError.
+func (a Act) Do(ctx context.Context) error {
+	_, err := a.Op.Do(ctx)
+	return err
+}
+
+// DoAndWait runs the operation and waits for replicas; see Op.DoAndWait.
+func (a Act) DoAndWait(ctx context.Context, replicas int, timeout time.Duration) (confirmed int, err error) {
+	_, confirmed, err = a.Op.DoAndWait(ctx, replicas, timeout)
+	return confirmed, err
+}
+
+// Failing works as that of Op does.
+func (a Act) Failing(err error) Act { return Act{a.Op.Failing(err)} }
+
+// Operation is what can be queued: an Op or an Act.
+type Operation[T any] interface{ operation() Op[T] }
+
+func (o Op[T]) operation() Op[T] { return o }
+
+// DoAndWait runs an operation and then waits until so many replicas have confirmed
+// its connection's writes, at most for timeout; confirmed is how many have. Both
+// go on one connection: WAIT on another one answers for that one's writes, which
+// are none, and so with all replicas
+// (https://redis.io/docs/latest/commands/wait/). One round trip on a connection
+// of its own, of which a client has as many as for transactions.
+func (o Op[T]) DoAndWait(ctx context.Context, replicas int, timeout time.Duration) (value T, confirmed int, err error) {
+	o.ready()
+	send := func(ctx context.Context) rueidis.RedisResult {
+		conn, err := o.Client.rooms.TakeConn(ctx, o.Client.raw)
+		if err != nil {
+			return rueidis.NewErrorResult(err)
+		}
+		ran := false
+		defer func() { conn.GiveBack(ctx, false, ran) }()
+		wait := func() rueidis.Completed {
+			return conn.B().Wait().Numreplicas(int64(replicas)).Timeout(max(timeout.Milliseconds(), 1)).Build()
+		}
+		results := conn.Send(ctx, o.command(conn.B()), wait())
+		if reply, ok := rueidis.IsRedisErr(results[0].Error()); ok && reply.IsNoScript() {
+			results = conn.Send(ctx, o.script.byText(conn.B(), o.keys, o.args), wait())
+		}
+		ran = true
+		n, err := results[1].AsInt64()
+		if err != nil {
+			n = 0
+		}
+		confirmed = int(n)
+		return results[0]
+	}
+	value, err = Run(ctx, &o.Action, send, o.read)
+	return value, confirmed, err
+}
+
+// command returns the operation as one command; a script by its name.
+func (o *Op[T]) command(b rueidis.Builder) rueidis.Completed {
+	if o.script != nil {
+		return o.script.bySHA(b, o.keys, o.args)
+	}
+	return o.single(b)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/keywright/keywright/notice"
 	"github.com/redis/rueidis"
 )
@@ -51,8 +52,8 @@ func newHeld(t *testing.T) (*held, *Client) {
 	h := &held{entered: make(chan struct{}, 9), leave: make(chan struct{}), sent: make(chan bool, 9)}
 	c := New(h, Options{})
 	t.Cleanup(func() { c.end(ErrClosed) })
-	c.rooms.gate = newDialGate("tcp", time.Second)
-	c.rooms.gate.unrest.Add(1) // someone dials
+	c.rooms.Gate = conn.NewDialGate("tcp", time.Second)
+	c.rooms.Gate.Unrest.Add(1) // someone dials
 	return h, c
 }
 
@@ -97,13 +98,13 @@ func TestACommandThatBlocksIsLeft(t *testing.T) {
 			cancel()
 			select {
 			case err := <-got:
-				if _, ok := errors.AsType[*unsent](err); ok == asks || !errors.Is(err, context.Canceled) {
+				if _, ok := errors.AsType[*conn.Unsent](err); ok == asks || !errors.Is(err, context.Canceled) {
 					t.Errorf("unsent: %v: %v", ok, err)
 				}
 			case <-time.After(10 * time.Second):
 				t.Error("it is waited for")
 			}
-			if len(c.rooms.blocks) != 1 {
+			if len(c.rooms.Blocks) != 1 {
 				t.Error("it has no place any more, and is under way")
 			}
 			close(h.leave)
@@ -118,14 +119,14 @@ func TestACommandThatBlocksIsLeft(t *testing.T) {
 // no connection, and the caller leaves before it is told.
 func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 	for _, connected := range []bool{false, true} {
-		g := newDialGate("tcp", time.Second)
+		g := conn.NewDialGate("tcp", time.Second)
 		if connected {
-			g.links[&link{}] = struct{}{}
+			g.Links[&conn.Link{}] = struct{}{}
 		}
-		r := newRooms(g, t.Context())
+		r := conn.NewCallLimiter(g, t.Context())
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan struct{})
-		_, err := apart(ctx, r, r.indirect, func(ctx context.Context) error {
+		_, err := conn.RunDetached(ctx, r, r.Indirect, func(ctx context.Context) error {
 			err := ctx.Err()
 			cancel()
 			<-over
@@ -138,19 +139,20 @@ func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 	}
 }
 
-// TestCallsOfCallersAreBounded: so many calls as half the ring of a connection holds are made on the goroutines of their
+// TestCallsOfCallersAreBounded: so many calls as half the ring of a connection holds are made on the goroutines of
+// their
 // callers, whatever stripes count them, and a place that is given back can be had again.
 func TestCallsOfCallersAreBounded(t *testing.T) {
-	r := newRooms(nil, t.Context())
-	var all []*stripe
-	for s := r.enter(t.Context()); s != nil && len(all) < 2*mostDirect; s = r.enter(t.Context()) {
+	r := conn.NewCallLimiter(nil, t.Context())
+	var all []*conn.Stripe
+	for s := r.Enter(t.Context()); s != nil && len(all) < 2*conn.MostDirect; s = r.Enter(t.Context()) {
 		all = append(all, s)
 	}
-	if len(all) != mostDirect {
-		t.Fatalf("%d places, want %d", len(all), mostDirect)
+	if len(all) != conn.MostDirect {
+		t.Fatalf("%d places, want %d", len(all), conn.MostDirect)
 	}
-	all[7].leave()
-	if s := r.enter(t.Context()); s != all[7] || r.enter(t.Context()) != nil {
+	all[7].Leave()
+	if s := r.Enter(t.Context()); s != all[7] || r.Enter(t.Context()) != nil {
 		t.Error("one place is given back, and not one can be had")
 	}
 }
@@ -158,12 +160,12 @@ func TestCallsOfCallersAreBounded(t *testing.T) {
 // TestANodeIsAskedOnce: a node that has not answered is not asked which slots it has again, or each second of its
 // silence would leave one more goroutine.
 func TestANodeIsAskedOnce(t *testing.T) {
-	m := newNodeMap(nil)
-	if !m.ask("a") || m.ask("a") || !m.ask("b") {
+	m := conn.NewNodeMap(nil)
+	if !m.Ask("a") || m.Ask("a") || !m.Ask("b") {
 		t.Error("a node is asked twice, or another one is not asked")
 	}
-	m.answered("a")
-	if !m.ask("a") {
+	m.Answered("a")
+	if !m.Ask("a") {
 		t.Error("a node that has answered is not asked again")
 	}
 }
@@ -194,7 +196,7 @@ func TestNothingIsTakenForACallerWhoLeft(t *testing.T) {
 // TestAClosedClient: nothing is sent any more, and every error says why.
 func TestAClosedClient(t *testing.T) {
 	h, c := newHeld(t)
-	c.rooms.gate.unrest.Add(-1)
+	c.rooms.Gate.Unrest.Add(-1)
 	close(h.leave)
 	c.end(ErrClosed)
 	_, err := Run(t.Context(), &Action{Client: c, Name: "get"}, func(ctx context.Context) rueidis.RedisResult {
@@ -224,8 +226,8 @@ func TestALoginThatFails(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	g := newDialGate("tcp", 5*time.Second)
-	conn, err := g.dial(t.Context(), listener.Addr().String(), &net.Dialer{}, nil)
+	g := conn.NewDialGate("tcp", 5*time.Second)
+	conn, err := g.Dial(t.Context(), listener.Addr().String(), &net.Dialer{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,11 +235,11 @@ func TestALoginThatFails(t *testing.T) {
 	if class, again, _ := judge(err, true); class != NotApplied || !again {
 		t.Errorf("%v: %v", err, class)
 	}
-	if g.calm() {
+	if g.Calm() {
 		t.Error("calm, although a login is under way")
 	}
 	_ = conn.Close()
-	if wait, _ := g.wait(listener.Addr().String()); wait <= 0 {
+	if wait, _ := g.Wait(listener.Addr().String()); wait <= 0 {
 		t.Error("the next dial does not wait")
 	}
 }
@@ -245,69 +247,69 @@ func TestALoginThatFails(t *testing.T) {
 // TestOneLossIsToldOnce: what breaks later, but was made before the server came
 // back, belongs to the same loss; and all is calm again in the end.
 func TestOneLossIsToldOnce(t *testing.T) {
-	g := newDialGate("tcp", 5*time.Second)
+	g := conn.NewDialGate("tcp", 5*time.Second)
 	clock := time.Now()
-	g.now = func() time.Time { return clock }
+	g.Now = func() time.Time { return clock }
 	told := 0
-	g.tell = func(n Notice) {
-		if g.mu.TryLock() {
-			g.mu.Unlock()
+	g.Tell = func(n Notice) {
+		if g.Mu.TryLock() {
+			g.Mu.Unlock()
 			t.Errorf("%s is told out of order: another one may be told before it", n.Kind)
 		}
 		if n.Kind == notice.Reconnected {
 			told++
 		}
 	}
-	link := func() *link {
+	link := func() *conn.Link {
 		clock = clock.Add(time.Second)
 		near, far := net.Pipe()
 		t.Cleanup(func() { _ = far.Close() })
-		l := &link{Conn: near, gate: g, addr: "a:1", born: clock}
-		g.unrest.Add(1)
-		g.links[l] = struct{}{}
+		l := &conn.Link{Conn: near, Gate: g, Addr: "a:1", Born: clock}
+		g.Unrest.Add(1)
+		g.Links[l] = struct{}{}
 		_ = l.SetDeadline(time.Time{})
 		return l
 	}
 	one, two := link(), link()
-	if told != 0 || !g.calm() {
-		t.Errorf("a start: told %d times, calm %t", told, g.calm())
+	if told != 0 || !g.Calm() {
+		t.Errorf("a start: told %d times, calm %t", told, g.Calm())
 	}
-	g.lost(one, io.EOF)
-	if g.calm() {
+	g.Lost(one, io.EOF)
+	if g.Calm() {
 		t.Error("calm after a loss")
 	}
 	_ = one.Close()
 	three := link()
-	g.lost(two, io.EOF)
+	g.Lost(two, io.EOF)
 	_ = two.Close()
 	link()
-	if told != 1 || !g.calm() {
-		t.Errorf("one loss: told %d times, calm %t", told, g.calm())
+	if told != 1 || !g.Calm() {
+		t.Errorf("one loss: told %d times, calm %t", told, g.Calm())
 	}
-	g.lost(three, io.EOF)
+	g.Lost(three, io.EOF)
 	_ = three.Close()
 	last := link()
-	if told != 2 || !g.calm() {
-		t.Errorf("two losses: told %d times, calm %t", told, g.calm())
+	if told != 2 || !g.Calm() {
+		t.Errorf("two losses: told %d times, calm %t", told, g.Calm())
 	}
-	last.askedAt.Store(1)
-	if g.suspect(); g.calm() || !last.silent.Load() {
+	last.AskedAt.Store(1)
+	if g.Suspect(); g.Calm() || !last.Silent.Load() {
 		t.Error("a connection that owes an answer is not suspected")
 	}
-	if g.heard(last); !g.calm() {
+	if g.Heard(last); !g.Calm() {
 		t.Error("a connection that was heard is suspected")
 	}
-	last.askedAt.Store(int64(time.Since(began))) // now: what is owed for long is a loss
-	g.suspect()
-	if _ = last.Close(); !g.calm() {
+	last.AskedAt.Store(int64(time.Since(conn.Began))) // now: what is owed for long is a loss
+	g.Suspect()
+	if _ = last.Close(); !g.Calm() {
 		t.Error("a connection that is closed is suspected")
 	}
-	_, err := g.connect(&departure{Context: t.Context()}, "127.0.0.1:1", &net.Dialer{}, nil)
-	if g.calm() || err == nil {
+	_, err := g.Connect(&conn.Departure{Context: t.Context()}, "127.0.0.1:1", &net.Dialer{}, nil)
+	if g.Calm() || err == nil {
 		t.Error("calm, although a server is down")
 	}
 	clock = clock.Add(time.Minute)
-	if g.look(); !g.calm() {
+	if g.Forget(); !g.Calm() {
 		t.Error("a server that nobody asks for any more keeps all callers from haste")
 	}
 }
@@ -317,13 +319,13 @@ func TestOneLossIsToldOnce(t *testing.T) {
 func TestOpenIsLeft(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	g := newDialGate("tcp", time.Minute)
-	g.tell = func(n Notice) { t.Errorf("%s is told", n.Kind) }
+	g := conn.NewDialGate("tcp", time.Minute)
+	g.Tell = func(n Notice) { t.Errorf("%s is told", n.Kind) }
 	ctx, cancel := context.WithCancel(t.Context())
-	opened := g.opening(ctx)
-	l := &link{Conn: near, gate: g, addr: "a:1", born: g.now()}
-	g.unrest.Add(1)
-	g.links[l] = struct{}{}
+	opened := g.Opening(ctx)
+	l := &conn.Link{Conn: near, Gate: g, Addr: "a:1", Born: g.Now()}
+	g.Unrest.Add(1)
+	g.Links[l] = struct{}{}
 	_ = l.SetDeadline(time.Time{})
 	cancel()
 	if _, err := l.Read(make([]byte, 1)); err != rueidis.ErrClosing {
@@ -332,7 +334,7 @@ func TestOpenIsLeft(t *testing.T) {
 	if !opened() {
 		t.Error("it counts as opened")
 	}
-	if ended := g.opening(t.Context())(); ended || g.whole().Err() != nil {
+	if ended := g.Opening(t.Context())(); ended || g.Whole().Err() != nil {
 		t.Error("a context that lives has ended")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/redis/rueidis"
 )
 
@@ -23,7 +24,7 @@ var ErrPartial = errors.New("part of the transaction was applied")
 type Tx struct {
 	ctx    context.Context
 	client *Client
-	conn   *ownConn
+	conn   *conn.DedicatedConn
 	ops    []queued
 	keys   []string // watched
 	failed error    // of a Watch, for a passing reason
@@ -53,7 +54,7 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	}
 	p := Pending[T]{op: op}
 	watch := t.conn.B().Watch().Key(op.Key).Build()
-	results := t.conn.do(t.ctx, watch, p.command(t.conn.B()))
+	results := t.conn.Send(t.ctx, watch, p.command(t.conn.B()))
 	if err := results[0].Error(); err != nil {
 		p.err = op.fail(1, err)
 	} else {
@@ -106,14 +107,14 @@ func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
 // transactOnce runs a transaction. It reports whether one that has failed may run
 // again: nothing of it was applied, and the reason passes.
 func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied, again bool, err error) {
-	conn, err := c.own(ctx)
+	conn, err := c.rooms.TakeConn(ctx, c.raw)
 	if err != nil {
 		class, again, hint := judge(err, true)
 		return false, again, &Error{Class: class, Op: "transact", Server: c.server, Err: err, Hint: hint}
 	}
 	tx := &Tx{ctx: ctx, client: c, conn: conn}
 	ran := false // fn returned: it neither panicked nor ended its goroutine
-	defer func() { conn.giveBack(ctx, len(tx.keys) > 0, ran) }()
+	defer func() { conn.GiveBack(ctx, len(tx.keys) > 0, ran) }()
 	err = fn(tx)
 	ran = true
 	if err == nil {
@@ -159,7 +160,7 @@ func (t *Tx) exec() (applied, again bool, err error) {
 		commands = append(commands, op.command(t.conn.B()))
 	}
 	commands = append(commands, t.conn.B().Exec().Build())
-	results := t.conn.do(t.ctx, commands...)
+	results := t.conn.Send(t.ctx, commands...)
 	replies, err := results[len(results)-1].ToArray()
 	if rueidis.IsRedisNil(err) {
 		t.keys = nil // EXEC has freed them

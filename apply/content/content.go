@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -111,7 +111,7 @@ func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 	for i := 0; i < len(out); i += 2 {
 		switch {
 		case how.Places != nil:
-			text, err := entity.Moved(string(out[i]), string(out[i+1]), placeBy(how))
+			text, err := ledger.Moved(string(out[i]), string(out[i+1]), placeBy(how))
 			if err != nil {
 				return nil, err
 			}
@@ -126,8 +126,8 @@ func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 }
 
 // placeBy returns the new place of an index.
-func placeBy(how *plan.Content) func(entity.Place) (entity.Place, bool) {
-	return func(p entity.Place) (entity.Place, bool) {
+func placeBy(how *plan.Content) func(ledger.Place) (ledger.Place, bool) {
+	return func(p ledger.Place) (ledger.Place, bool) {
 		to, ok := how.Places[plan.IndexPlace{Index: p.Index, Prefix: p.Prefix, Suffix: p.Suffix, All: p.All}]
 		p.Index, p.Prefix, p.Suffix, p.All = to.Index, to.Prefix, to.Suffix, to.All
 		return p, ok

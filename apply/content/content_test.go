@@ -6,7 +6,7 @@ import (
 
 	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/apply/restore"
-	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/expect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -21,17 +21,17 @@ var must = expect.NoError
 func TestLedgersGetNewNames(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
-	old := entity.Place{Index: "k", Prefix: "a:k:", Value: "1"}
+	old := ledger.Place{Index: "k", Prefix: "a:k:", Value: "1"}
 	now := old
 	now.Prefix = "b:k:"
 	how := &plan.Content{Places: map[plan.IndexPlace]plan.IndexPlace{
 		{Index: "k", Prefix: "a:k:"}: {Index: "k", Prefix: "b:k:"}}}
-	good, newer := string(entity.Record(old)), "+x"
+	good, newer := string(ledger.Record(old)), "+x"
 	for what, c := range map[string]struct {
 		parts [][]string
 		want  string
 	}{
-		"good":           {[][]string{{"1", good}, {"2", good}}, string(entity.Record(now))},
+		"good":           {[][]string{{"1", good}, {"2", good}}, string(ledger.Record(now))},
 		"the first part": {[][]string{{"1", newer}, {"2", good}}, ""},
 		"the last part":  {[][]string{{"1", good}, {"2", newer}}, ""},
 		"the only part":  {[][]string{{"1", newer}}, ""},

@@ -32,22 +32,22 @@ var scriptTexts = map[string]string{
 	"cache tag drop":      "cache/tag_drop.lua",
 	"cache tag read":      "cache/tag_read.lua",
 	"counter add":         "counter/add.lua",
-	"entity clear":        "entity/clear.lua",
-	"entity close":        "entity/apart_close.lua",
-	"entity due":          "entity/due.lua",
-	"entity index":        "entity/apart_index.lua",
-	"entity item":         "entity/apart_item.lua",
-	"entity mark":         "entity/mark.lua",
-	"entity open":         "entity/apart_open.lua",
+	"entity clear":        "entity/internal/scripts/clear.lua",
+	"entity close":        "entity/internal/scripts/apart_close.lua",
+	"entity due":          "entity/internal/scripts/due.lua",
+	"entity index":        "entity/internal/scripts/apart_index.lua",
+	"entity item":         "entity/internal/scripts/apart_item.lua",
+	"entity mark":         "entity/internal/scripts/mark.lua",
+	"entity open":         "entity/internal/scripts/apart_open.lua",
 	"entity put":          "entity/testdata/put_full.lua",
 	"entity put (least)":  "entity/testdata/put_least.lua",
-	"entity repair":       "entity/repair.lua",
-	"entity sweep":        "entity/sweep.lua",
-	"entity take over":    "entity/apart_due.lua",
-	"entity touch":        "entity/touch.lua",
-	"entity touch apart":  "entity/apart_touch.lua",
-	"entity unindex":      "entity/unindex.lua",
-	"entity write":        "entity/write.lua",
+	"entity repair":       "entity/internal/scripts/repair.lua",
+	"entity sweep":        "entity/internal/scripts/sweep.lua",
+	"entity take over":    "entity/internal/scripts/apart_due.lua",
+	"entity touch":        "entity/internal/scripts/touch.lua",
+	"entity touch apart":  "entity/internal/scripts/apart_touch.lua",
+	"entity unindex":      "entity/internal/scripts/unindex.lua",
+	"entity write":        "entity/internal/scripts/write.lua",
 	"event append":        "event/append.lua",
 	"event begin":         "event/begin.lua",
 	"event bury":          "event/bury.lua",
@@ -101,8 +101,8 @@ var scriptTexts = map[string]string{
 }
 
 // readers lists the scripts that the server keeps from writing (EVAL_RO).
-var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "entity/book.lua",
-	"entity/said.lua", "entity/now.lua",
+var readers = []string{"entity/internal/scripts/apart_look.lua", "entity/internal/scripts/count.lua", "entity/internal/scripts/list.lua", "entity/internal/scripts/book.lua",
+	"entity/internal/scripts/said.lua", "entity/internal/scripts/now.lua",
 	"lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/lost.lua", "queue/state.lua", "queue/stats.lua",
 	"ranking/cached.lua", "ranking/read.lua",
 	"fallback/testdata/read.lua"}
@@ -257,7 +257,7 @@ func TestScriptTable(t *testing.T) {
 // each script that the library makes, by its name. Declared scripts are their users'.
 func TestScriptTableIsWhole(t *testing.T) {
 	// a template: the table has what is made of it, see TestPutTexts of entity
-	used := map[string]bool{"entity/put.lua": true}
+	used := map[string]bool{"entity/internal/scripts/put.lua": true}
 	for _, files := range slices.Concat(slices.Collect(maps.Values(scriptTexts)), readers) {
 		for _, token := range scriptTokens(t, files) {
 			file, _, _ := strings.Cut(token.at, ":")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/internal/arch"
 )
 
 // Width says how wide a line of a page may be.
@@ -26,6 +28,7 @@ type Option struct {
 // Options reads the exported fields of a struct of a package: "lock.Options", or
 // "fallback/bbolt.Options". The package at the root is "keywright".
 func Options(root fs.FS, name string) ([]Option, error) {
+	name = Resolve(root, name)
 	dot := strings.LastIndex(name, ".")
 	fields, err := structOf(root, folder(name[:dot]), name[dot+1:])
 	if err != nil {
@@ -75,6 +78,42 @@ func structOf(root fs.FS, dir, name string) ([]*ast.Field, error) {
 		}
 	}
 	return nil, fmt.Errorf("there is no such struct")
+}
+
+// Resolve returns the name of a struct that is the alias of one in another package: entity.SweepOptions is
+// entity/internal/upkeep.SweepOptions. Any other name it returns as it is.
+func Resolve(root fs.FS, name string) string {
+	dot := strings.LastIndex(name, ".")
+	files, err := Parse(root, folder(name[:dot]))
+	if err != nil {
+		return name
+	}
+	for _, f := range files {
+		real := name
+		ast.Inspect(f, func(n ast.Node) bool {
+			if t, ok := n.(*ast.TypeSpec); ok && t.Name.Name == name[dot+1:] {
+				if of, ok := t.Type.(*ast.SelectorExpr); ok && importOf(f, types.ExprString(of.X)) != "" {
+					real = importOf(f, types.ExprString(of.X)) + "." + of.Sel.Name
+				}
+			}
+			return true
+		})
+		if real != name {
+			return real
+		}
+	}
+	return name
+}
+
+// importOf returns the folder of the package of this module that a file has by a name.
+func importOf(f *ast.File, name string) string {
+	for _, i := range f.Imports {
+		dir, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), arch.Module+"/")
+		if ours && path.Base(dir) == name {
+			return dir
+		}
+	}
+	return ""
 }
 
 // Parse reads the Go files of a folder, tests left out.

@@ -42,6 +42,7 @@ func TestEveryOptionIsDocumented(t *testing.T) {
 	documented := map[string]string{}
 	for _, p := range read(t) {
 		for _, name := range Documented(p.Text) {
+			name = Resolve(root, name)
 			if documented[name] != "" {
 				t.Errorf("the options of %s are in %s and in %s", name, documented[name], p.Path)
 			}
@@ -89,8 +90,14 @@ func everyOptions(t *testing.T) map[string]bool {
 				if !ok || !s.Name.IsExported() || !optionName.MatchString(s.Name.Name) {
 					return true
 				}
-				if _, ok := s.Type.(*ast.StructType); ok {
-					out[strings.Replace(dir, ".", "keywright", 1)+"."+s.Name.Name] = true
+				name := strings.Replace(dir, ".", "keywright", 1) + "." + s.Name.Name
+				switch s.Type.(type) {
+				case *ast.StructType:
+					out[name] = true
+				case *ast.SelectorExpr: // an alias
+					if real := Resolve(root, name); real != name {
+						out[real] = true
+					}
 				}
 				return true
 			})

@@ -1,0 +1,290 @@
+package upkeep
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/ledger"
+)
+
+// IndexOptions say what Indexes does. The zero value looks and changes nothing.
+type IndexOptions struct {
+	Apply  bool            // build the indexes that are not complete
+	Remove []string        // and take these off the server: names of indexes that are not declared
+	Rate   int             // items per second, at most; 0: 20,000
+	Passed func(items int) // told of progress; nil: nothing is
+
+	// Before is asked before items are put right or taken out. An error ends the
+	// building, and they are left as they are. nil: it is not asked.
+	Before func(ctx context.Context, items int) error
+	After  func(items int) // told of them when that is done; nil: nothing is
+}
+
+func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
+
+// IndexState represents one index on the server.
+type IndexState struct {
+	Name     string
+	Pattern  string // of its keys, {…} is the value
+	Declared bool   // this program knows it
+	Complete bool   // all items are in it
+	Items    int    // that are in it; of one that is declared also those that belong in no key of it
+	Missing  int    // items that may not be where they belong: still to be looked at
+	Done     int    // items that were put right, or taken out, by this call
+}
+
+// IndexReport describes what Indexes has found, and done.
+type IndexReport struct {
+	Items   int // in the ledger
+	Indexes []IndexState
+	// Interrupted is whether a program that does not know an index has written while it
+	// was built: there are gaps again. Go on when no such program writes any more.
+	Interrupted bool
+}
+
+// Indexes looks how complete the indexes are, and builds them: see entity.Store.Indexes.
+func Indexes(ctx context.Context, s *itemkeys.Keys, o IndexOptions) (IndexReport, error) {
+	if s.Err != nil {
+		return IndexReport{}, s.Err
+	}
+	b := &Indexing{Store: s, Options: o, Builder: rand.Text()[:ledger.BuilderSize]}
+	err := b.Run(ctx)
+	return b.Report, err
+}
+
+// Indexing represents one call of Indexes at work.
+type Indexing struct {
+	Store   *itemkeys.Keys
+	Options IndexOptions
+	Builder string
+	Report  IndexReport
+	rows    map[string]int // tag → place in the report
+	Left    int            // items that the last pass could not settle
+	Waiting []string       // items to look at again: they were being written, or were put right
+	Builds  bool           // the ledger says that this call builds indexes
+	said    string         // what the ledger says of indexes
+}
+
+// mostPasses bounds how often the ledger is gone through for items that are being
+// written whenever they are looked at.
+const mostPasses = 20
+
+// Run looks, and builds and removes.
+func (b *Indexing) Run(ctx context.Context) error {
+	if err := b.Begin(ctx); err != nil {
+		return err
+	}
+	for pass := 1; ; pass++ {
+		b.Again()
+		if err := b.Pass(ctx); err != nil {
+			return err
+		}
+		if err := b.wait(ctx); err != nil {
+			return err
+		}
+		if b.Left == 0 || pass == mostPasses || !b.changes() {
+			break
+		}
+		itemkeys.Pause(ctx, 50*time.Millisecond)
+	}
+	b.judge()
+	if b.Report.Interrupted = b.changes() && b.Left > 0; b.Report.Interrupted || !b.changes() {
+		return ctx.Err()
+	}
+	return b.End(ctx)
+}
+
+func (b *Indexing) changes() bool { return b.Options.Apply || len(b.Options.Remove) > 0 }
+
+// Begin reads what is said of the indexes, and says that those which are not complete
+// are being built, and that those to be removed are not complete.
+func (b *Indexing) Begin(ctx context.Context) (err error) {
+	if b.said, err = b.Store.MarksText(ctx); err != nil {
+		return err
+	}
+	if m := ledger.ReadMarks(b.said); m.Newer {
+		return b.Store.NewerForm("")
+	}
+	err = b.say(ctx, b.start)
+	b.Builds = slices.ContainsFunc(ledger.ReadMarks(b.said).Lines,
+		func(l ledger.Mark) bool { return l.Builder == b.Builder })
+	return err
+}
+
+// say changes what is said of the indexes.
+func (b *Indexing) say(ctx context.Context, change func(*ledger.Marks) bool) error {
+	for range mostPasses {
+		m := ledger.ReadMarks(b.said)
+		if m.Newer {
+			return b.Store.NewerForm("")
+		}
+		if !change(&m) {
+			return nil
+		}
+		next, ok, err := b.Store.ChangeMarks(ctx, b.said, &m)
+		if err != nil {
+			return err
+		}
+		if ok || next == b.said { // the latter: there is no ledger, so nothing to say
+			b.said = next
+			return nil
+		}
+		b.said = next
+	}
+	return fmt.Errorf("what the ledger says of the indexes was changed %d times meanwhile", mostPasses)
+}
+
+func (b *Indexing) start(m *ledger.Marks) (changed bool) {
+	for _, tag := range b.Store.Tags {
+		if b.Options.Apply && m.Of(tag) != ledger.StateComplete {
+			m.Set(tag, ledger.StateBuilding)
+			m.Builds(tag, b.Builder) // another that began before does not end it
+			changed = true
+		}
+	}
+	for i, l := range m.Lines {
+		if b.removes(l.Tag) && l.State != ledger.StateGaps {
+			m.Lines[i].State, changed = ledger.StateGaps, true
+		}
+	}
+	return changed
+}
+
+// End says that what was built is complete, where no writer has left a gap since the
+// building began; and no more of indexes that are removed.
+func (b *Indexing) End(ctx context.Context) error {
+	err := b.say(ctx, func(m *ledger.Marks) (changed bool) {
+		for i, l := range m.Lines {
+			if l.State == ledger.StateBuilding && l.Builder == b.Builder {
+				m.Lines[i].State, changed = ledger.StateComplete, true
+			}
+		}
+		had := len(m.Lines)
+		m.Lines = slices.DeleteFunc(m.Lines, func(l ledger.Mark) bool { return b.removes(l.Tag) })
+		return changed || len(m.Lines) < had
+	})
+	b.judge()
+	for _, ix := range b.Report.Indexes {
+		b.Report.Interrupted = b.Report.Interrupted || b.Options.Apply && ix.Declared && !ix.Complete
+	}
+	return err
+}
+
+// removes reports whether an index is to be taken off the server.
+func (b *Indexing) removes(tag string) bool {
+	p, ok := ledger.PlaceOf(tag)
+	return ok && !slices.Contains(b.Store.Tags, tag) && slices.Contains(b.Options.Remove, p.Index)
+}
+
+// Again begins a pass: it counts again what there is, and goes on counting what was done.
+func (b *Indexing) Again() {
+	done := map[string]int{}
+	for tag, i := range b.rows {
+		done[tag] = b.Report.Indexes[i].Done
+	}
+	b.rows, b.Report, b.Left, b.Waiting = map[string]int{}, IndexReport{}, 0, nil
+	for _, tag := range b.Store.Tags {
+		b.row(tag)
+	}
+	for _, l := range ledger.ReadMarks(b.said).Lines {
+		b.row(l.Tag)
+	}
+	for tag, n := range done {
+		if row := b.row(tag); row != nil {
+			row.Done = n
+		}
+	}
+}
+
+// mostRows bounds how many indexes are told apart that are not declared.
+const mostRows = 100
+
+// row returns an index in the report; nil if there are too many.
+func (b *Indexing) row(tag string) *IndexState {
+	i, known := b.rows[tag]
+	if !known {
+		p, ok := ledger.PlaceOf(tag)
+		if !ok || len(b.rows) == mostRows+len(b.Store.Tags) {
+			return nil
+		}
+		if i = len(b.Report.Indexes); !p.All {
+			p.Prefix += "{…}"
+		}
+		b.rows[tag] = i
+		b.Report.Indexes = append(b.Report.Indexes,
+			IndexState{Name: p.Index, Pattern: p.Prefix + p.Suffix, Declared: slices.Contains(b.Store.Tags, tag)})
+	}
+	return &b.Report.Indexes[i]
+}
+
+// judge notes which indexes are complete.
+func (b *Indexing) judge() {
+	m := ledger.ReadMarks(b.said)
+	for tag, i := range b.rows {
+		b.Report.Indexes[i].Complete = m.Of(tag) == ledger.StateComplete || b.said == "" && b.Report.Items == 0
+	}
+}
+
+// Pass goes through the ledger once.
+func (b *Indexing) Pass(ctx context.Context) error {
+	for page, err := range b.Store.ScanLedger(ctx) {
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := b.some(ctx, page); err != nil {
+			return err
+		}
+		if b.Options.Passed != nil {
+			b.Options.Passed(len(page))
+		}
+		itemkeys.Pause(ctx, time.Duration(len(page))*time.Second/time.Duration(b.Options.rate())-time.Since(began))
+	}
+	return ctx.Err()
+}
+
+// some looks at some items, and does what is to be done with them.
+func (b *Indexing) some(ctx context.Context, page []itemkeys.Registration) error {
+	var build, remove []itemkeys.Registration
+	for _, r := range page {
+		if !ledger.Formed(r.Record) {
+			return b.Store.NewerForm(r.ID)
+		}
+		lacks, removes := b.Look(r)
+		if b.Options.Apply && lacks {
+			build = append(build, r)
+		}
+		if removes {
+			remove = append(remove, r)
+		}
+	}
+	return b.change(ctx, build, remove)
+}
+
+// change puts items into indexes and takes others out.
+func (b *Indexing) change(ctx context.Context, build, remove []itemkeys.Registration) error {
+	n := len(build) + len(remove)
+	if n == 0 {
+		return nil
+	}
+	if b.Options.Before != nil {
+		if err := b.Options.Before(ctx, n); err != nil {
+			return err
+		}
+	}
+	if err := b.build(ctx, build); err != nil {
+		return err
+	}
+	if err := b.remove(ctx, remove); err != nil {
+		return err
+	}
+	if b.Options.After != nil {
+		b.Options.After(n)
+	}
+	return nil
+}
