@@ -87,7 +87,7 @@ var grants = map[keyspace.Construct]grant{
 	keyspace.Lock:    {reads: read, repairs: write, tracks: true},
 	keyspace.Queue:   {reads: write, repairs: write, shares: true}, // they take its jobs
 	keyspace.Entity:  {reads: read, repairs: write, tracks: true},
-	keyspace.Ranking: {reads: sums, repairs: read},
+	keyspace.Ranking: {reads: read, repairs: read},
 	keyspace.Topic:   {reads: settle},
 }
 

@@ -140,24 +140,19 @@ func readerOf(e *keyspace.Entry) role {
 	switch reads := grants[e.Construct].reads; {
 	case e.Construct == keyspace.Plain && len(e.Groups) > 0:
 		return consume
-	case (reads == read || reads == sums) && e.TTL.Sliding:
+	case reads == read && e.TTL.Sliding:
 		return renew
 	default:
 		return reads
 	}
 }
 
-// of returns what a role is for one key of an entry: who prolongs an item also writes when it expires, and who adds up
-// periods only reads them.
+// of returns what a role is for one key of an entry: who prolongs an item also writes when it expires.
 func (r role) of(k *keyspace.Key) role {
 	switch {
 	case r == renew && k.Role == "expiry":
 		return prolong
 	case r == renew && k.Role == "sweep":
-		return read
-	case k.Role == window && (r == renew || r == sums):
-		return sums
-	case r == sums:
 		return read
 	}
 	return r
@@ -176,13 +171,13 @@ func (b *builder) keys(e *keyspace.Entry, name string, r role) {
 		b.grant(u, k, r.of(k))
 	}
 	for _, t := range b.reach.former(e) {
-		b.target(u, t, r.of(e.Keys[0]))
+		b.target(u, t, r)
 	}
 }
 
 func (b *builder) grant(u *user, k *keyspace.Key, r role) {
 	b.target(u, b.reach.key(k), r)
-	if k.Role == window && r != read {
+	if k.Role == window && r == write {
 		u.may(renames)
 	}
 }

@@ -86,7 +86,6 @@ const (
 	read     role = iota + 1 // looks at them
 	renew                    // looks at what slides, and renews its TTL by that
 	prolong                  // the same with the times at which items of an entity expire
-	sums                     // looks at the periods of a ranking, and adds them up
 	consume                  // reads a stream in a consumer group
 	settle                   // the same with dead letters, which go to a stream and come back
 	announce                 // adds to a stream
@@ -105,12 +104,8 @@ const (
 	announces = `xadd xtrim pexpire`
 )
 
-// addsUp and renames are what a window of a ranking is made by: at once, or in steps, of which the last one gives the
-// sum its name.
-const (
-	addsUp  = `zunionstore pexpire`
-	renames = `rename`
-)
+// renames gives the sum of a ranking's periods the name of its window, when that was added up in steps.
+const renames = `rename`
 
 // commands returns what a role does with keys of a kind: commands that name keys.
 func (r role) commands(kind keyspace.Kind) string {
@@ -121,8 +116,6 @@ func (r role) commands(kind keyspace.Kind) string {
 		return renew.meant(kind) + " pexpire"
 	case prolong:
 		return renew.commands(kind) + " zadd"
-	case sums:
-		return sums.meant(kind) + " zadd zrem unlink"
 	case consume:
 		return readsAny + " " + reads[kind] + " " + consumes
 	case settle:
@@ -135,12 +128,9 @@ func (r role) commands(kind keyspace.Kind) string {
 	return readsAny + " " + reads[kind] + " " + writes[kind] + " " + writesAny
 }
 
-// meant returns the commands by which a role does what it may and no more. Who renews a TTL can also end a life, and who
-// adds up a window can also write a wrong sum.
+// meant returns the commands by which a role does what it may and no more. Who renews a TTL can also end a life.
 func (r role) meant(kind keyspace.Kind) string {
 	switch {
-	case r == sums:
-		return read.commands(kind) + " " + addsUp
 	case r != renew && r != prolong:
 		return r.commands(kind)
 	case kind == keyspace.String:
