@@ -1,10 +1,13 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -121,6 +124,11 @@ type GroupStats struct {
 	// group has not read on; -1: the server cannot tell.
 	Missed int64
 	Oldest time.Time // when the oldest that is pending was published; zero: none is
+	// Running is how many handlers run in the consumers of this client: the server does not know of them. Overdue is how
+	// many of these have been running for longer than the channel's timeout, or than an hour if it has none; OldestRun
+	// for how long the oldest one has.
+	Running, Overdue int64
+	OldestRun        time.Duration
 }
 
 // Stats asks for the lengths, and for lag and pending of each group: two round
@@ -142,10 +150,72 @@ func (s Stream[M]) Stats(ctx context.Context) (Stats, error) {
 	out.Dead, _ = dead.Result()
 	about, _ := stream.Result()
 	all, _ := groups.Result()
+	running := kernel.Part(s.client, newRunning)
 	for _, g := range all {
-		out.Groups = append(out.Groups, groupStats(about, g))
+		row := groupStats(about, g)
+		running.count(place{s.keys.Main, row.Name}, cmp.Or(s.config.Timeout, time.Hour), &row)
+		out.Groups = append(out.Groups, row)
 	}
 	return out, s.oldest(ctx, out.Groups)
+}
+
+// place names a consumer group: the key of its stream, and its name.
+type place struct{ stream, group string }
+
+// running holds the consumers that run in this client.
+type running struct {
+	mu  sync.Mutex
+	all map[place][]ages
+}
+
+// ages is a consumer, of any message: it says for how long each of its handlers has been running.
+type ages interface{ ages() []time.Duration }
+
+func newRunning(*keywright.Client) *running { return &running{all: map[place][]ages{}} }
+
+// Close does nothing: consumers end by themselves.
+func (r *running) Close() {}
+
+// add puts a consumer in, and returns what takes it out.
+func (r *running) add(at place, c ages) (remove func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[at] = append(r.all[at], c)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.all[at] = slices.DeleteFunc(r.all[at], func(other ages) bool { return other == c })
+		if len(r.all[at]) == 0 {
+			delete(r.all, at)
+		}
+	}
+}
+
+// count fills in what runs in a group, and what of it has been running for longer than limit.
+func (r *running) count(at place, limit time.Duration, out *GroupStats) {
+	r.mu.Lock()
+	consumers := slices.Clone(r.all[at])
+	r.mu.Unlock()
+	for _, c := range consumers {
+		for _, age := range c.ages() {
+			out.Running++
+			out.OldestRun = max(out.OldestRun, age)
+			if age > limit {
+				out.Overdue++
+			}
+		}
+	}
+}
+
+func (c *consumer[M]) ages() (out []time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.hand {
+		if !d.since.IsZero() {
+			out = append(out, time.Since(d.since))
+		}
+	}
+	return out
 }
 
 // oldest fills in when the oldest pending message of each group was published.

@@ -120,6 +120,7 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 	defer halt(nil)
 	c := newConsumer(s, group, handle, o)
 	c.halt = halt
+	defer kernel.Part(s.client, newRunning).add(place{s.keys.Main, group}, c)()
 	alive, die := context.WithCancelCause(context.WithoutCancel(ctx)) // handlers end later than ctx
 	defer die(nil)
 	stop := context.AfterFunc(ctx, func() { c.expire(ctx, alive, die) })
@@ -237,8 +238,9 @@ type delivery[M any] struct {
 	begun  bool        // its handler runs, or has ended and it is not known yet what becomes of it
 	timer  *time.Timer // after which it is tried again
 	cancel context.CancelCauseFunc
-	lost   bool // the server says that it is another's
-	cut    bool // its handler was told to stop, since it may be another's
+	since  time.Time // of its handler, while that runs
+	lost   bool      // the server says that it is another's
+	cut    bool      // its handler was told to stop, since it may be another's
 }
 
 func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o RunOptions[M]) *consumer[M] {

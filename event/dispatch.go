@@ -229,7 +229,7 @@ func (c *consumer[M]) try(alive context.Context, d *delivery[M]) error {
 	ctx, cancel := context.WithCancelCause(alive)
 	defer cancel(nil)
 	c.mu.Lock()
-	d.cancel, d.cut = cancel, false
+	d.cancel, d.cut, d.since = cancel, false, time.Now()
 	if d.lost {
 		cancel(ErrLost)
 	}
@@ -237,13 +237,13 @@ func (c *consumer[M]) try(alive context.Context, d *delivery[M]) error {
 	if limit := c.stream.config.Timeout; limit > 0 {
 		defer time.AfterFunc(limit, func() { cancel(ErrTimeout) }).Stop()
 	}
-	began := time.Now()
+	began := d.since
 	err := guarded("the handler", func() error { return c.handle(ctx, d.Stored) })
 	if err != nil && errors.Is(context.Cause(ctx), ErrTimeout) {
 		err = fmt.Errorf("%w after %v: %w", ErrTimeout, c.stream.config.Timeout, err)
 	}
 	c.mu.Lock()
-	d.cancel = nil
+	d.cancel, d.since = nil, time.Time{}
 	c.mu.Unlock()
 	if err == nil {
 		c.notice(notice.MessageDone, time.Since(began), nil)

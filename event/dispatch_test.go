@@ -168,6 +168,36 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
+// A handler that goes on after its time limit is overdue in Stats for as long as it runs.
+func TestOverdueRuns(t *testing.T) {
+	s := journal(open(t, keywrighttest.Start(t, keywrighttest.Valkey).URL()),
+		event.StreamConfig{Timeout: 10 * time.Millisecond})
+	publish(t, s, 0, 2)
+	leave := make(chan struct{})
+	started(t, s, "g", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error {
+		if m.Data.N == 0 {
+			<-leave
+		}
+		return nil
+	})
+	group := func() event.GroupStats {
+		stats, err := s.Stats(t.Context())
+		if err != nil || len(stats.Groups) == 0 {
+			return event.GroupStats{}
+		}
+		return stats.Groups[0]
+	}
+	eventually(t, "it is overdue", func() bool {
+		g := group()
+		return g.Running == 1 && g.Overdue == 1 && g.OldestRun > 10*time.Millisecond
+	})
+	close(leave)
+	eventually(t, "none is", func() bool {
+		g := group()
+		return g.Lag == 0 && g.Pending == 0 && g.Running+g.Overdue == 0 && g.OldestRun == 0
+	})
+}
+
 // Each death is told once, also when the replies are lost that say so.
 func TestDeathsAreToldOnce(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {

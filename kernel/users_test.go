@@ -29,6 +29,7 @@ import (
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/ranking"
 )
 
 // readByOthers returns the declaration of all kinds of entries, each with a reader.
@@ -237,6 +238,30 @@ func TestEachMethodUnderItsUser(t *testing.T) {
 			}
 		}
 		compareRows(t, rows)
+	})
+}
+
+// TestTheOwnerBuildsAWindow: a window whose periods are large is added up in steps as the user of the owner.
+func TestTheOwnerBuildsAWindow(t *testing.T) {
+	t.Parallel()
+	servertest.Brands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		s := keywrighttest.Start(t, brand)
+		usersOf(t, s)
+		end := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+		for _, day := range []string{"2026-03-01", "2026-03-02"} {
+			add := []string{"ZADD", "every:rank:" + day}
+			for n := range ranking.AtOnce {
+				add = append(add, fmt.Sprint(n), fmt.Sprint(n+1))
+			}
+			s.Do(add...)
+		}
+		c := open(t, "redis://every:word@"+s.Addr(), keywright.Options{})
+		windows, err := everykeys.New(c).RankWindows([]float64{1, 1})
+		must(t, err)
+		rows, err := windows.Ending(end).Top(t.Context(), 1)
+		if err != nil || len(rows) != 1 || rows[0].Score != 2*(ranking.AtOnce-1) {
+			t.Errorf("%v, %v", rows, err)
+		}
 	})
 }
 

@@ -90,8 +90,13 @@ var (
 	streamConsumers = gauge("keywright_stream_group_consumers", "Consumers of a group.", "stream", "group")
 	streamOldest    = gauge("keywright_stream_group_oldest_pending_timestamp_seconds",
 		"When the oldest pending message was published; none without one.", "stream", "group")
+	streamOverdue = gauge("keywright_stream_group_overdue_runs",
+		"Of the handlers that run in this process those that began longer ago than the channel's timeout, or than an hour.",
+		"stream", "group")
+	streamRun = gauge("keywright_stream_group_oldest_run_age_seconds",
+		"For how long the oldest handler of this process has been running, 0 without one.", "stream", "group")
 	streamGauges = []*prometheus.Desc{streamMessages, streamDead, streamLag, streamPending, streamMissed, streamConsumers,
-		streamOldest}
+		streamOldest, streamOverdue, streamRun}
 )
 
 // set gives one gauge of a scrape.
@@ -130,6 +135,8 @@ func ofStream(set set, name string, s event.Stats) {
 	for _, g := range s.Groups[:min(len(s.Groups), mostGroups)] {
 		set(streamPending, float64(g.Pending), name, g.Name)
 		set(streamConsumers, float64(g.Consumers), name, g.Name)
+		set(streamOverdue, float64(g.Overdue), name, g.Name)
+		set(streamRun, g.OldestRun.Seconds(), name, g.Name)
 		if g.Lag >= 0 {
 			set(streamLag, float64(g.Lag), name, g.Name)
 		}

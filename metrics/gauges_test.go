@@ -148,7 +148,8 @@ func TestStreams(t *testing.T) {
 		{"keywright_stream_messages", "note", 3}, {"keywright_stream_dead_letters", "note", 0},
 		{"keywright_stream_group_lag_messages", "mail", 2}, {"keywright_stream_group_pending_messages", "mail", 1},
 		{"keywright_stream_group_consumers", "mail", 1}, {"keywright_stream_group_missed_messages", "mail", 0},
-		{"keywright_stream_group_lag_messages", `"none\xff"`, 0},
+		{"keywright_stream_group_lag_messages", `"none\xff"`, 0}, {"keywright_stream_group_overdue_runs", "mail", 0},
+		{"keywright_stream_group_oldest_run_age_seconds", "mail", 0},
 	} {
 		if v, there := number(t, r, want.name, want.label); !there || v != want.v {
 			t.Errorf("%s{%s} is %v, there: %t", want.name, want.label, v, there)

@@ -72,15 +72,15 @@ func MutateMargin(t *testing.T, early time.Duration) {
 // Plain returns the script of what most enqueues are.
 func Plain() string { return parts.Script("plain") }
 
-// Fetch returns the script that claims: its quick way alone, which answers "slow" where
-// it does not go, and the long way alone.
+// Fetch returns the script that claims: with its quick way alone, and "slow" where that does not go, and with the long way
+// alone.
 func Fetch() (quick, slow string) {
 	for _, way := range []struct {
 		text                 *string
 		file, guard, instead string
 	}{
-		{&quick, "fetch", "-- include: known\n", "-- include: known\ndo return 'slow' end\n"},
-		{&slow, "quick", "if mode ~= 'tidy' and gap == '0' and resent == '' then", "if false then"},
+		{&quick, "fetch", "-- include: quick\nif not quick then\n", "-- include: quick\nif not quick then\ndo return 'slow' end\n"},
+		{&slow, "quick", "local quick = mode ~= 'tidy' and", "local quick = false and"},
 	} {
 		mutant, n := parts.Mutant(way.file, way.guard, way.instead)
 		if n != 1 {

@@ -67,10 +67,6 @@ const answerOf = "answer "
 // claim settles jobs and claims others, in one step.
 func (q Queue[T]) claim(ctx context.Context, name sending, wanted int, look string, settled []settlement) (fetched,
 	error) {
-	resent := ""
-	if name.again {
-		resent = "again"
-	}
 	gap, burst, late := q.rate()
 	groups, rest := settle(settled)
 	args := parts.Args("fetch", len(rest),
@@ -81,7 +77,7 @@ func (q Queue[T]) claim(ctx context.Context, name sending, wanted int, look stri
 		"dead_most", strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), "attempts_most", strconv.Itoa(cmp.Or(q.o.Retry, 25)),
 		"gap", gap, "burst", burst, "late", late, "lane_order", q.order(), "lane_names", q.laneNames(),
 		"channel", q.keys.Channel, "database", q.database(), "clustered", q.clustered(),
-		"seat", name.seat, "resent", resent, "groups", groups)
+		"seat", name.seat, "groups", groups)
 	sent := time.Now()
 	out, err := q.run(ctx, "fetch", standard.fetch, keywright.Writes, q.fetchKeys(), append(args, rest...))
 	if err != nil {

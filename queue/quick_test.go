@@ -80,7 +80,7 @@ func anyState(r *rand.Rand) (s state) {
 		}
 	}
 	if r.IntN(16) == 0 {
-		s.jobs = append(s.jobs, []string{"HSET", "{mail}:state", pick(r, "paused", "format"), "1"})
+		s.jobs = append(s.jobs, []string{"HSET", "{mail}:state", pick(r, "paused", "format"), pick(r, "1", "2")})
 	}
 	s.over = left >= wanted && due > 0
 	look := "more"
@@ -106,7 +106,7 @@ func (st state) call(s *keywrighttest.Server, script string) (before, reply, aft
 		keys, names = append(keys, "{mail}:low"), "- low "
 	}
 	args := []string{"me/1", st.args[0], "60000", st.args[1], "5", "0", "{mail}:job:", "", "{mail}:result:", "", "10",
-		"25", "0", "0", "0", st.args[2], names, "{mail}:ready", "0", "", "me 0", ""}
+		"25", "0", "0", "0", st.args[2], names, "{mail}:ready", "0", "", "me 0"}
 	args = append(args, strconv.Itoa(len(st.settled)/2))
 	for i := 0; i < len(st.settled); i += 2 {
 		args = append(args, st.settled[i]+" ", "1", st.settled[i+1])
@@ -193,10 +193,10 @@ func TestQuickMutations(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	quick, slow := queue.Fetch()
 	for name, m := range map[string][2]string{
-		"a job that runs is begun again":       {"k > left and r.owner ~= '-'", "false"},
-		"an id twice":                          {"not run or seen[id]", "not run"},
-		"what is settled is claimed":           {"for k = 1, settled do seen[all[k]] = true end", ""},
-		"a job that kills its workers":         {"if r.crashes >= crashes_most and k <= left then return nil end", ""},
+		"a job that runs is begun again":       {"k > unleased and r.owner ~= '-'", "false"},
+		"an id twice":                          {"or taken[id]", ""},
+		"what is settled is claimed":           {"for k = 1, done do taken[all[k]] = true end", ""},
+		"a job that kills its workers":         {"if r.crashes >= crashes_most and k <= unleased then return nil end", ""},
 		"a worker's death is no crash":         {"r.crashes, r.doubt = r.crashes + 1, 2", "r.doubt = 2"},
 		"a lease that has ended is forgotten":  {"math.min(r.doubt + 1, 2)", "math.min(r.doubt, 2)"},
 		"a worker's death is an attempt":       {"r.attempt = math.max(r.attempt - 1, 0)", ""},
@@ -205,14 +205,14 @@ func TestQuickMutations(t *testing.T) {
 		"any form will do":                     {"form ~= 49 or q ~= 113 or space ~= 32", "not text"},
 		"any lane will do":                     {"#KEYS > 6 and", "false and"},
 		"what is due overtakes what waits":     {"quick = not next(popped)", ""},
-		"it is not said when something is due": {"quick = quick and got == wanted", ""},
-		"nothing more is said to be due":       {"left + due > 0 and 0 or -1", "-1"},
+		"it is not said when something is due": {"quick = quick and found == wanted", ""},
+		"nothing more is said to be due":       {"unleased + first_due > 0 and 0 or -1", "-1"},
 		"a cancelled job is begun":             {"or r.cancelled or", "or"},
 		"a paused queue begins a job":          {"and not told[1]", ""},
-		"a newer queue is worked on":           {"and not told[2]", ""},
+		"a newer queue is worked on":           {"and not told[3]", ""},
 		"a fence falls back":                   {"fence_after(r.fence, micros)", "micros"},
-		"what was due is still there":          {"call('ZREMRANGEBYRANK', delayed, 0, due - 1)", ""},
-		"a job of another worker is settled":   {"run:find(token, 1, true) == 1", "true"},
+		"what was due is still there":          {"redis.call('ZREMRANGEBYRANK', delayed, 0, first_due - 1)", ""},
+		"a job of another worker is settled":   {"quick and owns(was[k], tokens[k])", "quick"},
 	} {
 		if !strings.Contains(quick, m[0]) {
 			t.Errorf("%s: the script has no %q any more", name, m[0])

@@ -158,6 +158,9 @@ func (r role) of(k *keyspace.Key) role {
 	return r
 }
 
+// window is the role of the keys with the sums of a ranking's periods.
+const window = "window"
+
 // keys grants all keys of an entry.
 func (b *builder) keys(e *keyspace.Entry, name string, r role) {
 	u := b.user(name, e.Name)
@@ -172,7 +175,12 @@ func (b *builder) keys(e *keyspace.Entry, name string, r role) {
 	}
 }
 
-func (b *builder) grant(u *user, k *keyspace.Key, r role) { b.target(u, b.reach.key(k), r) }
+func (b *builder) grant(u *user, k *keyspace.Key, r role) {
+	b.target(u, b.reach.key(k), r)
+	if k.Role == window && r == write {
+		u.may(renames)
+	}
+}
 
 // target grants what the warnings know under one name.
 func (b *builder) target(u *user, t *target, r role) {

@@ -70,7 +70,7 @@ var reads = map[keyspace.Kind]string{
 }
 
 var writes = map[keyspace.Kind]string{
-	keyspace.String: `set setnx setex psetex getset getdel getex append incr incrby incrbyfloat decr decrby setrange setbit bitfield mset msetnx pfadd pfmerge`,
+	keyspace.String: `set setnx setex psetex getset getdel getex append incr incrby incrbyfloat decr decrby setrange setbit bitfield bitop mset msetnx pfadd pfmerge`,
 	keyspace.Hash:   `hset hsetnx hmset hdel hincrby hincrbyfloat`,
 	keyspace.List:   `lpush rpush lpushx rpushx lpop rpop lset lrem ltrim linsert lmove blmove blpop brpop lmpop blmpop`,
 	keyspace.Set:    `sadd srem spop smove sinterstore sunionstore sdiffstore`,
@@ -103,6 +103,9 @@ const (
 	settles   = consumes + ` xadd xdel`
 	announces = `xadd xtrim pexpire`
 )
+
+// renames gives the sum of a ranking's periods the name of its window, when that was added up in steps.
+const renames = `rename`
 
 // commands returns what a role does with keys of a kind: commands that name keys.
 func (r role) commands(kind keyspace.Kind) string {

@@ -114,12 +114,16 @@ func TestRoles(t *testing.T) {
 	list, _ := excesses(t, `keys:
   log: {key: log, type: stream, groups: [g], ttl: none, owner: api, readers: [consumer]}
   jobs: {key: jobs, type: queue, ttl: none, owner: api, readers: [worker]}
-  board: {key: board, type: ranking, ttl: 1d, owner: api, readers: [web]}`)
+  board: {key: board, type: ranking, ttl: 1d, owner: api, readers: [web]}
+  days: {key: "days:{day}", type: ranking, ttl: 40d, cached: 1m, owner: api, readers: [home]}
+vars: {day: date}`)
 	for user, want := range map[string]string{
 		"consumer": "+xreadgroup +xack +xclaim +xautoclaim +xgroup|create -xadd -del -xtrim -xgroup|destroy -info -select " +
 			"-cluster|nodes -client|no-evict",
 		"worker": "+lpop +evalsha +publish +subscribe +zrem +info -scan",
 		"web":    "+evalsha_ro -evalsha -zadd -info",
+		"home":   "+evalsha_ro -evalsha -rename -zunionstore",
+		"api":    "+evalsha +zunionstore +rename",
 	} {
 		i := slices.IndexFunc(list, func(u acl.User) bool { return u.Name == user })
 		for _, c := range strings.Fields(want) {

@@ -13,8 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // scriptTexts lists the scripts of the library by their names, and the file of each. What it
@@ -110,6 +112,7 @@ var readers = []string{"entity/internal/scripts/apart_look.lua", "entity/interna
 // needless are steps after a script's first write of which the walk does not see that
 // they do not fail, and why that is so: by script, step and file.
 var needless = map[string]string{
+	"actives together: BITCOUNT KEYS[1] counter/bits.lua": "BITOP has just written it",
 	"apply merge: RENAME m.old apply/merge.lua": "EXISTS has just found the job, and before it " +
 		"nothing under its new name; it is in this slot: clusters do not merge",
 	"cache claim: ZADD w.key cache/remember.lua": "plan has read the same keys",
@@ -149,7 +152,6 @@ var needless = map[string]string{
 	"lock release: error lock/look.lua": "the common case has written nothing if it goes on: its " +
 		"ZADD was refused, or it ends with it",
 	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":     "the length of each lane was looked at before",
-	"queue fetch: LPOP lane queue/quick.lua":                  "what is taken of a lane was read from it before",
 	"queue job: LREM key queue/job.lua":                       "the length of each lane was looked at before",
 	"queue reconcile: RPUSH KEYS[4+p[1]] queue/reconcile.lua": "place has read the length of each lane before",
 	"ranking window: unpack(call) ranking/window.lua":         "the size of each period was read before",
@@ -290,6 +292,40 @@ func TestScriptTableIsWhole(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOwnersMayWhatScriptsSend: each command of a script that generated code runs is one that an owner of all
+// constructs may use, or the user for repairs.
+func TestOwnersMayWhatScriptsSend(t *testing.T) {
+	ks, found := load.File(os.DirFS(top+"internal/everykeys"), "keyspace.yaml")
+	if finding.Count(found).Errors > 0 {
+		t.Fatal(found)
+	}
+	users, err := Users(ks)
+	repairs, err2 := Repair(ks, "repairs")
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	may := map[string]bool{}
+	for _, u := range append(users, repairs) {
+		for _, c := range u.Commands {
+			c, _, _ = strings.Cut(c, "|")
+			may[strings.ToUpper(c)] = true
+		}
+	}
+	operators := regexp.MustCompile(`^(apply|migrate|reseal|fallback test)( |$)`) // they have users of their own
+	for name, file := range scriptTexts {
+		tokens := scriptTokens(t, file)
+		for i := range tokens {
+			if i+2 >= len(tokens) || operators.MatchString(name) || !slices.Contains([]string{"call", "pcall"}, tokens[i].text) ||
+				tokens[i+1].text != "(" || tokens[i+2].text[0] != '\'' {
+				continue
+			}
+			if c := strings.Trim(tokens[i+2].text, "'"); !may[c] {
+				t.Errorf("%s: %s is refused to the owner", tokens[i].at, c)
+			}
+		}
 	}
 }
 

@@ -190,6 +190,11 @@ func measureQueues(x *exposition, id string, st observe.State) {
 		x.count("keywright_queue_deaths_total", "Jobs that have died while the queue was watched.",
 			float64(st.Queues.Value.Died[q.Title()]), labels...)
 		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", row.Oldest, labels...)
+		x.add("keywright_queue_overdue_jobs",
+			"Of a thousand running jobs those that were claimed longer ago than their queue's timeout, or than an hour.",
+			float64(q.Overdue), labels...)
+		x.add("keywright_queue_oldest_run_seconds", "How long ago the oldest of a thousand running jobs was claimed.", q.Run,
+			labels...)
 		x.add("keywright_queue_workers", "Workers of a queue.", float64(len(q.Workers)), labels...)
 		x.add("keywright_queue_paused", "Whether a queue is paused.", truth(q.Paused), labels...)
 	}
