@@ -62,6 +62,7 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
 	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledPlans|TestKilledACLApply|TestKilledVerbs|TestKilledJanitor|TestKilledServers|TestStoppedVerbs|TestVerbsOverConnectionsThatBreak|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
+	cd cmd/keywright && KEYWRIGHT_SOAK=2000 go test -timeout 2h -run TestMemoryStaysFlat -v ./internal/serve
 	cd cmd/keywright && go test -count=20 -timeout 4h -run TestVerbsOnAClusterThatFailsOver ./internal/command
 	cd cmd/keywright && KEYWRIGHT_SOAK=20000 go test -timeout 1h -run TestSchemaAndLoader ./internal/command
 	KEYWRIGHT_ADVERSARIES=20000 go test -timeout 1h -run TestNoServerEndsAProgram ./internal/wire
@@ -89,7 +90,7 @@ dashboard-test: ## look at each page of the dashboard in Chromium, with made-up 
 prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate the generated rules and queries
 	scripts/install-test-deps.sh prometheus
 	go test -tags prometheus -count=1 -v -run TestPromtool ./gen/prometheus
-	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestGeneratedNames' .
+	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestPromtoolReads|TestGeneratedNames' .
 
 release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: tags, and files in dist; it pushes nothing
 	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)"

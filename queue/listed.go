@@ -28,6 +28,37 @@ func (q Queue[T]) Delayed(ctx context.Context, offset, n int64) ([]Listed, error
 	return q.timed(ctx, q.keys.Delayed, offset, n)
 }
 
+// DelayedOf returns those of the named jobs that wait for their time, however many others do; at most 1000 names. One
+// round trip.
+func (q Queue[T]) DelayedOf(ctx context.Context, ids ...string) (out []Listed, err error) {
+	err = q.scored(ctx, q.keys.Delayed, ids, func(id string, at time.Time) { out = append(out, Listed{ID: id, At: at}) })
+	return out, err
+}
+
+// scored runs for those of the named members that a sorted set has.
+func (q Queue[T]) scored(ctx context.Context, key string, ids []string, each func(id string, at time.Time)) error {
+	if q.err != nil || len(ids) == 0 {
+		return q.err
+	}
+	if len(ids) > maxBatch {
+		return q.invalid(fmt.Errorf("%d jobs are named, of at most %d", len(ids), maxBatch), "name them in parts")
+	}
+	scores, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
+		Action: kernel.Action{Client: q.client, Name: "list", Entry: q.entry, Effect: keywright.Reads, Key: key},
+		Build:  func(b kernel.Builder) kernel.Command { return b.Zmscore().Key(key).Member(ids...).Build() },
+		Decode: list,
+	}).Do(ctx)
+	if err != nil {
+		return q.named(ctx, []string{key}, err)
+	}
+	for i := range scores {
+		if score, err := scores[i].AsFloat64(); err == nil { // a nil is of one that is not there
+			each(ids[i], time.UnixMilli(int64(score)))
+		}
+	}
+	return nil
+}
+
 func (q Queue[T]) timed(ctx context.Context, key string, offset, n int64) ([]Listed, error) {
 	if q.err != nil {
 		return nil, q.err

@@ -69,3 +69,34 @@ func TestJobsAreListedWhereTheyAre(t *testing.T) {
 		t.Error(none, err)
 	}
 }
+
+// TestNamedJobsOfManyAreLookedUp: of thousands that wait for their time, or are dead, those that are named are found by
+// their names; those that are elsewhere are left out.
+func TestNamedJobsOfManyAreLookedUp(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	s.Do("EVAL", `for i = 1, 3000 do
+	redis.call('ZADD', '{mail}:delayed', 1000 * i, 'later'..i)
+	redis.call('ZADD', '{mail}:dead', 1000 * i, 'dead'..i)
+end
+redis.call('HSET', '{mail}:runs', 'dead7', '- 6 5 1 0 0 r1\nwhy\n')`, "0")
+	delayed, err := q.DelayedOf(t.Context(), "later2999", "dead1", "later1")
+	must(t, err)
+	if fmt.Sprint(delayed) != fmt.Sprint([]queue.Listed{{ID: "later2999", At: time.UnixMilli(2999000)},
+		{ID: "later1", At: time.UnixMilli(1000)}}) {
+		t.Error(delayed)
+	}
+	dead, err := q.DeadOf(t.Context(), "later1", "dead7")
+	must(t, err)
+	if len(dead) != 1 || dead[0] != (queue.Dead{ID: "dead7", Reason: "why", Attempts: 5, Crashes: 1,
+		Since: time.UnixMilli(7000)}) {
+		t.Errorf("%+v", dead)
+	}
+	if none, err := q.DeadOf(t.Context()); err != nil || len(none) != 0 {
+		t.Error(none, err)
+	}
+	if _, err := q.DelayedOf(t.Context(), make([]string, 1001)...); err == nil {
+		t.Error("a thousand and one names are too many for one call")
+	}
+}

@@ -136,12 +136,30 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 	if err != nil {
 		return nil, q.named(ctx, []string{q.keys.Dead}, err)
 	}
-	if len(buried) == 0 {
-		return []Dead{}, nil
-	}
-	out, ids := make([]Dead, len(buried)), make([]string, len(buried))
+	out := make([]Dead, len(buried))
 	for i, b := range buried {
-		ids[i] = b.Member
+		out[i] = Dead{ID: b.Member, Since: time.UnixMilli(int64(b.Score))}
+	}
+	return out, q.tellWhy(ctx, out)
+}
+
+// DeadOf returns those of the named jobs that are dead, however many others are; at most 1000 names. Two round trips.
+func (q Queue[T]) DeadOf(ctx context.Context, ids ...string) (out []Dead, err error) {
+	err = q.scored(ctx, q.keys.Dead, ids, func(id string, at time.Time) { out = append(out, Dead{ID: id, Since: at}) })
+	if err != nil {
+		return nil, err
+	}
+	return out, q.tellWhy(ctx, out)
+}
+
+// tellWhy adds to dead jobs why they are that.
+func (q Queue[T]) tellWhy(ctx context.Context, dead []Dead) error {
+	if len(dead) == 0 {
+		return nil
+	}
+	ids := make([]string, len(dead))
+	for i := range dead {
+		ids[i] = dead[i].ID
 	}
 	known, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
 		Action: kernel.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
@@ -149,18 +167,17 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		Decode: list,
 	}).Do(ctx)
 	if err != nil {
-		return nil, q.named(ctx, []string{q.keys.Runs}, err)
+		return q.named(ctx, []string{q.keys.Runs}, err)
 	}
 	for i, m := range known {
 		text, _ := m.ToString()
 		s, err := readRun(text)
 		if err != nil {
-			return nil, q.faulty("dead", "NEWER "+url.PathEscape(q.keys.Runs))
+			return q.faulty("dead", "NEWER "+url.PathEscape(q.keys.Runs))
 		}
-		out[i] = Dead{ID: ids[i], Reason: s.Error, Attempts: s.Attempt, Crashes: s.Crashes,
-			Since: time.UnixMilli(int64(buried[i].Score))}
+		dead[i].Reason, dead[i].Attempts, dead[i].Crashes = s.Error, s.Attempt, s.Crashes
 	}
-	return out, nil
+	return nil
 }
 
 // Retry brings a dead job back into its lane, with all its attempts; false if it

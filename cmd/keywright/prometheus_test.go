@@ -52,6 +52,19 @@ func TestPrometheusEvaluates(t *testing.T) {
 	}
 }
 
+// TestPromtoolReadsTheMetrics: what `serve` answers is read by Prometheus' own tool, which finds nothing to warn of.
+func TestPromtoolReadsTheMetrics(t *testing.T) {
+	t.Parallel()
+	serve, _, stop := scraped(t)
+	defer stop()
+	text, _ := get(t, serve+"metrics", http.StatusOK)
+	cmd := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
+	cmd.Stdin = strings.NewReader(text)
+	if said, err := cmd.CombinedOutput(); err != nil || len(said) > 0 {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
 // startPrometheus starts it and gives the address of its API.
 func startPrometheus(t *testing.T, dir string) string {
 	t.Helper()

@@ -16,6 +16,7 @@ type Queues struct {
 	Queues []Queue `json:"queues"`
 	Gaps
 	Died map[string]int64 `json:"-"` // by title: at least so many jobs have died while serve has watched
+	Past `json:"-"`
 }
 
 // Queue represents one queue. Its jobs are those of its lanes, running, zombies, delayed and
@@ -37,6 +38,7 @@ type Queue struct {
 	Gone    []finding.JSONKey `json:"dead_workers,omitempty"`
 	Buried  []DeadJob         `json:"dead_jobs,omitempty"`  // with --dead, at most --limit of them
 	Left    int64             `json:"not_listed,omitempty"` // with --dead: dead jobs that --limit leaves out
+	Growth  *Growth           `json:"growth,omitempty"`     // absent: not known, there is one reading of it
 }
 
 // Title tells a queue from others of its entry.

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/keywright/keywright"
@@ -23,6 +25,7 @@ type queueing struct {
 	output string
 	dead   bool
 	limit  int64
+	over   time.Duration // from one reading to a second one; 0: there is one
 }
 
 func QueuesCommand(a *cli.App) *cobra.Command {
@@ -32,7 +35,9 @@ func QueuesCommand(a *cli.App) *cobra.Command {
 		Short: "What the queues of the keyspace hold; retry, discard and repair with a plan",
 		Long: `Lists the queues: jobs per lane and how long the first one has waited, jobs that
 run, those whose worker is dead (zombies), delayed and dead jobs, workers. --dead lists
-dead jobs with their reasons.
+dead jobs with their reasons. --over reads twice, and shows by how much each queue has
+grown in between: a queue counts neither what comes nor what leaves, so that is what can
+be known of both.
 
 keywright queues retry and discard take ids of dead jobs, all, or all that match, and
 cancel takes jobs that wait; repair looks at every
@@ -40,11 +45,15 @@ stored job and brings back those that are in no place, as after an eviction or a
 hand; pause and resume stop and start the claiming of jobs.`,
 		Example: `  keywright queues
   keywright queues tasks --dead
+  keywright queues tasks --over 10s
   keywright queues retry tasks --all --apply
   keywright queues repair`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.limit < 1 || o.limit > 1000 {
 				return cli.Usage("write --limit 100", "--limit %d: it takes 1 to 1000", o.limit)
+			}
+			if o.over < 0 || o.over > mostOver {
+				return cli.Usage("write --over 10s", "--over %v: it takes up to %v", o.over, mostOver)
 			}
 			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
@@ -62,6 +71,9 @@ hand; pause and resume stop and start the claiming of jobs.`,
 	f := c.Flags()
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
+	f.DurationVar(&o.over, "over", 0,
+		"read twice, so long after each other, and show how each queue has grown; at most 10m")
+	f.Lookup("over").Annotations = map[string][]string{cli.NoVariable: {"one look"}}
 	c.AddCommand(queuesDeadCommand(a, "retry"), queuesDeadCommand(a, "discard"), queuesCancelCommand(a),
 		queuesRunCommand(a), queuesRepairCommand(a), queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
 	return c
@@ -72,7 +84,7 @@ func queues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*key
 	if !o.dead {
 		dead = 0
 	}
-	report, err := a.ConstructReader(c).Queues(ctx, entries, dead)
+	report, err := read(ctx, a, c, entries, dead, o.over)
 	if err != nil {
 		return err
 	}
@@ -83,9 +95,43 @@ func queues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*key
 	case o.dead:
 		err = printDead(a, &report)
 	default:
-		err = printQueues(a, &report)
+		err = printQueues(a, &report, o.over > 0)
 	}
 	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "queues"))
+}
+
+// mostOver bounds how long two readings are after each other.
+const mostOver = 10 * time.Minute
+
+// read reads the queues, twice where it is to be known how they have grown.
+func read(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, dead int64,
+	over time.Duration) (report answer.Queues, err error) {
+	began := a.Now()
+	if report, err = a.ConstructReader(c).Queues(ctx, entries, dead); err != nil || over == 0 {
+		return report, err
+	}
+	report.Grow(began, answer.Past{})
+	before := report.Past
+	if err = cli.Pause(ctx, over); err != nil {
+		return report, err
+	}
+	began = a.Now()
+	if report, err = a.ConstructReader(c).Queues(ctx, entries, dead); err == nil {
+		report.Grow(began, before)
+	}
+	return report, err
+}
+
+// growth says by how many jobs a minute a queue has grown, the dead ones aside.
+func growth(q *answer.Queue) string {
+	if q.Growth == nil {
+		return "not known"
+	}
+	each := float64(q.Growth.Open) / q.Growth.Over * 60
+	if math.Abs(each) < 10 {
+		return fmt.Sprintf("%+.1f/min", each)
+	}
+	return fmt.Sprintf("%+.0f/min", each)
 }
 
 // sayLeft says on standard error what a limit left out of the document.
@@ -99,12 +145,16 @@ func sayLeft(a *cli.App, r *answer.Queues) {
 	}
 }
 
-func printQueues(a *cli.App, report *answer.Queues) error {
+func printQueues(a *cli.App, report *answer.Queues, grown bool) error {
 	var rows [][]string
+	columns := len(queueColumns)
+	if !grown {
+		columns--
+	}
 	for _, q := range report.Queues {
 		for i, l := range q.Lanes {
-			row := []string{"", l.Lane, terminal.Count(l.Jobs), cli.Seconds(l.Oldest), "", "", "", "", "", "", "", ""}
-			if i == 0 {
+			row := []string{"", l.Lane, terminal.Count(l.Jobs), cli.Seconds(l.Oldest), "", "", "", "", "", "", "", "", ""}
+			if row = row[:columns]; i == 0 {
 				state := ""
 				if q.Paused {
 					state = "paused"
@@ -112,7 +162,7 @@ func printQueues(a *cli.App, report *answer.Queues) error {
 				row[0] = q.Title()
 				copy(row[4:],
 					[]string{terminal.Count(q.Running), cli.CountOrNone(q.Zombies), overdue(q), cli.CountOrNone(q.Delayed),
-						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
+						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state, growth(&q)})
 			}
 			rows = append(rows, row)
 		}
@@ -123,13 +173,15 @@ func printQueues(a *cli.App, report *answer.Queues) error {
 		a.PrintNone(&report.Gaps, "no queue has a key")
 		return nil
 	}
-	return terminal.Table(a.Out,
-		[]terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
-			{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
-			{Title: "overdue", Right: true, Drop: 2},
-			{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
-			{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
+	return terminal.Table(a.Out, queueColumns[:columns], rows)
 }
+
+// queueColumns has the one of growth at last.
+var queueColumns = []terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
+	{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
+	{Title: "overdue", Right: true, Drop: 2},
+	{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
+	{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}, {Title: "growth", Right: true}}
 
 // overdue says how many runs of a queue last too long, and for how many that is not known.
 func overdue(q answer.Queue) string {

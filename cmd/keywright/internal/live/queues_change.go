@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
@@ -202,47 +203,76 @@ func gaps(f *change.Findings, g *answer.Gaps) {
 	}
 }
 
-// pageOfDead says how many dead jobs are read in a round trip.
-const pageOfDead = 1000
+// pageOfJobs says how many jobs are read in a call.
+const pageOfJobs = 1000
 
-// findDead finds the dead jobs that were asked for.
+// findDead finds the dead jobs that were asked for: those that are named are looked up, since a list that moves while it
+// is read may not show them.
 func findDead(ctx context.Context, r *change.Run, found *change.Findings) error {
-	asked := map[string]bool{} // and whether it was found dead
-	for _, id := range change.Unpacked(r.Request.Options["jobs"]) {
-		asked[id] = false
+	if ids := change.Unpacked(r.Request.Options["jobs"]); len(ids) > 0 {
+		return findNamed(ctx, r, found, ids, plan.NotDead, func(of string, q queue.Queue[string],
+			ids []string) ([]string, error) {
+			some, err := q.DeadOf(ctx, ids...)
+			there := make([]string, len(some))
+			for i := range some {
+				there[i] = some[i].ID
+				dead(found, r, of, q, some[i])
+			}
+			return there, err
+		})
 	}
-	all := len(asked) == 0
-	err := eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
-		for offset := int64(0); ; offset += pageOfDead {
-			some, err := q.Dead(ctx, offset, pageOfDead)
+	return eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
+		for offset := int64(0); ; offset += pageOfJobs {
+			some, err := q.Dead(ctx, offset, pageOfJobs)
 			if err != nil {
 				return err
 			}
 			for _, d := range some {
-				if _, meant := asked[d.ID]; !meant && !all {
-					continue
-				}
 				if found.Full() {
 					found.Lacks("cut", fmt.Sprintf("%s has more dead jobs than the %s of one plan", of,
 						terminal.Count(plan.MaxChanges)))
 					return nil
 				}
-				if asked[d.ID] = true; all {
-					delete(asked, d.ID)
-				}
 				dead(found, r, of, q, d)
 			}
-			if len(some) < pageOfDead {
+			if len(some) < pageOfJobs {
 				return nil
 			}
 		}
 	})
-	for id, dead := range asked {
-		if !dead && err == nil {
-			found.Leave(r.Request.Entries[0], plan.NotDead, []byte(id), r.Request.DB)
+}
+
+// findNamed looks the named jobs up in each queue of a request. find adds the changes of those that are as they are
+// meant to be, and returns their ids; the others are left alone.
+func findNamed(ctx context.Context, r *change.Run, found *change.Findings, ids []string, otherwise plan.Code,
+	find func(of string, q queue.Queue[string], ids []string) ([]string, error)) error {
+	there := map[string]bool{}
+	err := eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
+		for some := range slices.Chunk(ids, pageOfJobs) {
+			if found.Full() {
+				found.Lacks("cut", fmt.Sprintf("more jobs are named than the %s of one plan", terminal.Count(plan.MaxChanges)))
+				return nil
+			}
+			got, err := find(of, q, some)
+			if err != nil {
+				return err
+			}
+			for _, id := range got {
+				there[id] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !there[id] && !found.Full() { // beyond, they were not looked up
+			there[id] = true // it may be named twice
+			found.Leave(r.Request.Entries[0], otherwise, []byte(id), r.Request.DB)
 		}
 	}
-	return err
+	return nil
 }
 
 // dead adds the change of a dead job.
@@ -311,38 +341,17 @@ func findState(ctx context.Context, r *change.Run, found *change.Findings, pause
 	})
 }
 
-// pageOfDelayed says how many jobs that wait for their time are read in a round trip.
-const pageOfDelayed = 1000
-
 // findDelayed finds the jobs to run now: of those that are named, the ones that wait for their time.
 func findDelayed(ctx context.Context, r *change.Run, found *change.Findings) error {
-	asked := map[string]bool{} // and whether it waits for its time
-	for _, id := range change.Unpacked(r.Request.Options["jobs"]) {
-		asked[id] = false
-	}
-	err := eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
-		for offset := int64(0); ; offset += pageOfDelayed {
-			some, err := q.Delayed(ctx, offset, pageOfDelayed)
-			if err != nil {
-				return err
-			}
+	return findNamed(ctx, r, found, change.Unpacked(r.Request.Options["jobs"]), plan.NotDelayed,
+		func(of string, q queue.Queue[string], ids []string) (there []string, err error) {
+			some, err := q.DelayedOf(ctx, ids...)
 			for _, j := range some {
-				if _, meant := asked[j.ID]; meant {
-					asked[j.ID] = true
-					addDelayed(found, r, of, q, j.ID)
-				}
+				there = append(there, j.ID)
+				addDelayed(found, r, of, q, j.ID)
 			}
-			if len(some) < pageOfDelayed {
-				return nil
-			}
-		}
-	})
-	for id, waits := range asked {
-		if !waits && err == nil {
-			found.Leave(r.Request.Entries[0], plan.NotDelayed, []byte(id), r.Request.DB)
-		}
-	}
-	return err
+			return there, err
+		})
 }
 
 // addDelayed adds the change of a job that waits for its time.

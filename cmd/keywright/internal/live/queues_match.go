@@ -126,8 +126,8 @@ func (w *matching) each(ctx context.Context, found *change.Findings, until strin
 func (w *matching) dead(ctx context.Context, q queue.Queue[string], last time.Time, most int) (jobs []queue.Dead,
 	err error) {
 	filter := filterOf(&w.Request)
-	for offset := int64(0); len(jobs) < most; offset += pageOfDead {
-		some, err := q.Dead(ctx, offset, pageOfDead)
+	for offset := int64(0); len(jobs) < most; offset += pageOfJobs {
+		some, err := q.Dead(ctx, offset, pageOfJobs)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (w *matching) dead(ctx context.Context, q queue.Queue[string], last time.Ti
 				jobs = append(jobs, queue.Dead{ID: d.ID, Since: d.Since})
 			}
 		}
-		if len(some) < pageOfDead {
+		if len(some) < pageOfJobs {
 			break
 		}
 	}

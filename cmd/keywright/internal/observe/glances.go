@@ -60,14 +60,18 @@ func (t *Target) expects() {
 }
 
 // readQueues reads the queues, and counts the jobs that have died since the reading before: those that were brought
-// back or discarded in the same seconds are not seen, and the count of a queue that is gone begins at zero again.
+// back or discarded in the same seconds are not seen, and the count of a queue that is gone begins at zero again. It
+// also counts how each queue has changed.
 func readQueues(ctx context.Context, t *Target, r *answer.Reader) (answer.Queues, error) {
+	at := t.Now()
 	now, err := r.Queues(ctx, t.declares(keyspace.Queue), 0)
 	before := t.State().Queues.Value
 	now.Died = map[string]int64{}
 	if before == nil {
+		now.Grow(at, answer.Past{})
 		return now, err
 	}
+	now.Grow(at, before.Past)
 	dead := map[string]int64{}
 	for i := range before.Queues {
 		dead[before.Queues[i].Title()] = before.Queues[i].Dead

@@ -13,7 +13,7 @@ import (
 
 // described represents a client that knows no more of the API than what its description says.
 type described struct {
-	*gate
+	*guarded
 	header  []string
 	schemas *jsonschema.Compiler
 	paths   map[string]map[string]struct {
@@ -35,9 +35,9 @@ type reference struct {
 	Ref string `json:"$ref"`
 }
 
-func newDescribed(g *gate, header ...string) *described {
+func newDescribed(g *guarded, header ...string) *described {
 	g.Helper()
-	d := &described{gate: g, header: header, schemas: jsonschema.NewCompiler()}
+	d := &described{guarded: g, header: header, schemas: jsonschema.NewCompiler()}
 	text := g.send("GET", "/api/v1/openapi.json", "", header...).Body.String()
 	all, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	expect.NoError(g.T, err)

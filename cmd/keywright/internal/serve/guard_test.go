@@ -43,14 +43,14 @@ func (*still) Execute(ctx context.Context, _ string, _ func(int64)) (operate.Out
 	return operate.Outcome{Total: journal.KeyCounts{Keys: 1}}, ctx.Err()
 }
 
-// gate represents a server whose target was never read, with users.
-type gate struct {
+// guarded represents a server whose target was never read, with users.
+type guarded struct {
 	*testing.T
 	api *serve.Server
 	dir string
 }
 
-func newGate(t *testing.T, g serve.Guard) *gate {
+func newGate(t *testing.T, g serve.Guard) *guarded {
 	t.Helper()
 	target, err := observe.New(observe.Options{ID: "main",
 		Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}}, Now: time.Now})
@@ -73,12 +73,12 @@ func newGate(t *testing.T, g serve.Guard) *gate {
 			g.Tokens = append(g.Tokens, serve.Token{User: u, Digest: sha256.Sum256([]byte(u.Name + "'s secret"))})
 		}
 	}
-	return &gate{t, serve.New(serve.Options{Targets: []*observe.Target{target}, Rules: audit.Rules(), Now: time.Now,
+	return &guarded{t, serve.New(serve.Options{Targets: []*observe.Target{target}, Rules: audit.Rules(), Now: time.Now,
 		Guard: g, Desk: desk}), dir}
 }
 
 // send sends a request; header are names and values by turns.
-func (g *gate) send(method, path, body string, header ...string) *httptest.ResponseRecorder {
+func (g *guarded) send(method, path, body string, header ...string) *httptest.ResponseRecorder {
 	g.Helper()
 	q := httptest.NewRequest(method, "http://127.0.0.1:7380"+path, strings.NewReader(body))
 	for i := 0; i+1 < len(header); i += 2 {
@@ -93,7 +93,7 @@ func (g *gate) send(method, path, body string, header ...string) *httptest.Respo
 	return w
 }
 
-func (g *gate) want(code int, problem string, w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+func (g *guarded) want(code int, problem string, w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 	g.Helper()
 	var p serve.Problem
 	_ = json.Unmarshal(w.Body.Bytes(), &p)
@@ -103,7 +103,7 @@ func (g *gate) want(code int, problem string, w *httptest.ResponseRecorder) *htt
 	return w
 }
 
-func (g *gate) me(header ...string) (me serve.Me) {
+func (g *guarded) me(header ...string) (me serve.Me) {
 	g.Helper()
 	if err := json.Unmarshal(g.want(200, "", g.send("GET", "/api/v1/me", "", header...)).Body.Bytes(),
 		&me); err != nil {
@@ -124,7 +124,7 @@ var asJSON = []string{"Content-Type", "application/json"}
 func TestChangesAreGuarded(t *testing.T) {
 	t.Parallel()
 	shut := newGate(t, serve.Guard{})
-	csrf := func(g *gate, header ...string) []string {
+	csrf := func(g *guarded, header ...string) []string {
 		return append(append([]string{serve.CSRFHeader, g.me(header...).CSRF}, asJSON...), header...)
 	}
 	shut.want(403, "not-allowed", shut.send("POST", plans, askable, csrf(shut)...))

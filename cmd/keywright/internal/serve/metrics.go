@@ -1,99 +1,107 @@
 package serve
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 )
 
 // maxSeries bounds what one scrape gets; how many are left out is a series of its own.
 const maxSeries = 20_000
 
-// exposition represents the text that Prometheus reads
-// (https://prometheus.io/docs/instrumenting/exposition_formats/), family by family.
+// exposition represents what Prometheus reads, family by family.
 type exposition struct {
-	families map[string]*family
+	families map[string]*dto.MetricFamily
 	order    []string
 	keyspace string // of what is added now; "": of none
 	series   int
 	left     int
 }
 
-// family represents the series of one name.
-type family struct {
-	help, kind string
-	lines      strings.Builder
-}
-
 // count adds one series of a counter.
 func (x *exposition) count(name, help string, value float64, labels ...string) {
-	x.add(name, help, value, labels...)
-	if f := x.families[name]; f != nil {
-		f.kind = "counter"
+	if f := x.family(name, help, dto.MetricType_COUNTER); f != nil {
+		f.Metric = append(f.Metric, &dto.Metric{Label: x.labels(labels), Counter: &dto.Counter{Value: &value}})
 	}
 }
 
-// add adds one series: labels are names and values by turns.
+// add adds one series of a gauge: labels are names and values by turns.
 func (x *exposition) add(name, help string, value float64, labels ...string) {
+	if f := x.family(name, help, dto.MetricType_GAUGE); f != nil {
+		f.Metric = append(f.Metric, &dto.Metric{Label: x.labels(labels), Gauge: &dto.Gauge{Value: &value}})
+	}
+}
+
+// family returns the family of one more series; nil: there are as many as there may be.
+func (x *exposition) family(name, help string, kind dto.MetricType) *dto.MetricFamily {
 	if x.series >= maxSeries {
 		x.left++
-		return
+		return nil
 	}
 	x.series++
-	if x.keyspace != "" {
-		labels = append([]string{"keyspace", x.keyspace}, labels...)
-	}
 	f := x.families[name]
 	if f == nil {
-		f = &family{help: help, kind: "gauge"}
+		f = &dto.MetricFamily{Name: &name, Help: &help, Type: &kind}
 		x.families[name] = f
 		x.order = append(x.order, name)
 	}
-	f.lines.WriteString(name)
-	for i := 0; i+1 < len(labels); i += 2 {
-		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` +
-			escaped.Replace(labels[i+1]) + `"`)
-	}
-	if len(labels) > 0 {
-		f.lines.WriteByte('}')
-	}
-	fmt.Fprintf(&f.lines, " %v\n", value)
+	return f
 }
 
-var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-func (x *exposition) text() string {
-	var b strings.Builder
-	for _, name := range x.order {
-		f := x.families[name]
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s", name, f.help, name, f.kind, f.lines.String())
+func (x *exposition) labels(pairs []string) []*dto.LabelPair {
+	out := make([]*dto.LabelPair, 0, len(pairs)/2+1)
+	if x.keyspace != "" {
+		out = append(out, &dto.LabelPair{Name: new("keyspace"), Value: new(x.keyspace)})
 	}
-	return b.String()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, &dto.LabelPair{Name: new(pairs[i]), Value: new(pairs[i+1])})
+	}
+	return out
+}
+
+// write encodes all families in the form that the client asks for: text, OpenMetrics or protocol buffers.
+func (x *exposition) write(w http.ResponseWriter, r *http.Request) {
+	form := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
+	var text bytes.Buffer // written at once: how long an answer is decides whether it is compressed
+	to := expfmt.NewEncoder(&text, form)
+	for _, name := range x.order {
+		if err := to.Encode(x.families[name]); err != nil {
+			refuse(w, problem(http.StatusInternalServerError, "failed", finding.Printable(err.Error()), ""))
+			return
+		}
+	}
+	if end, ok := to.(expfmt.Closer); ok {
+		_ = end.Close() // to memory
+	}
+	w.Header().Set("Content-Type", string(form))
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(text.Bytes())
 }
 
 // metrics answers what Prometheus scrapes.
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
-	x := &exposition{families: map[string]*family{}}
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	x := &exposition{families: map[string]*dto.MetricFamily{}}
 	for _, t := range s.all() {
 		s.measure(x, t)
 	}
 	broken, _ := s.fleetNow()
+	x.keyspace = "" // of those none is known
 	for _, b := range broken {
 		x.add("keywright_up", "Whether the server answered when it was asked last.", 0, "target", b.ID)
 	}
 	left := x.left
-	x.series, x.keyspace = 0, ""
+	x.series = 0
 	x.add("keywright_series_left_out", "Series that the bound of one scrape leaves out.", float64(left))
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(x.text()))
+	x.write(w, r)
 }
 
 // truth returns 1 or 0.

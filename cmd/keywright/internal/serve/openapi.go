@@ -53,6 +53,24 @@ var schemes = object{
 var csrfParam = object{"name": CSRFHeader, "in": "header", "required": false, "schema": object{"type": "string"},
 	"description": "csrf of /api/v1/me; a bearer needs none"}
 
+// newerParams describe the headers of a client that has an answer already.
+var newerParams = []any{
+	object{"name": "If-None-Match", "in": "header", "required": false, "schema": object{"type": "string"},
+		"description": "the ETag of the answer that the client has"},
+	object{"name": "A-IM", "in": "header", "required": false,
+		"schema":      object{"type": "string", "enum": []string{rowsOnly}},
+		"description": "rows: of lists, only rows that the client does not have"},
+}
+
+// newerSchema describes newer.
+var newerSchema = object{"type": "object", "required": []string{"rows", "rest"}, "properties": object{
+	"rows": object{"type": "object",
+		"description": "the lists of rows, by name: a row, or [from, to] for those that the client has at these places of its list",
+		"additionalProperties": object{"type": "array", "items": object{"oneOf": []any{object{"type": "object"},
+			object{"type": "array", "items": object{"type": "integer"}, "minItems": 2, "maxItems": 2}}}}},
+	"rest": object{"type": "object", "description": "all else of the answer"},
+}}
+
 // operation returns the name of an operation: its method, and the words of its path.
 func operation(method, path string) string {
 	name := strings.ToLower(method)
@@ -144,14 +162,22 @@ func describe(r route) object {
 			content["text/csv"] = object{"schema": object{"type": "string"}}
 		}
 	}
-	if r.method != http.MethodGet && r.path != sessionPath {
-		params = append(params, csrfParam)
-	}
-	out := object{"operationId": operation(r.method, r.path), "summary": r.what, "parameters": params, "responses": object{
+	responses := object{
 		"200": object{"description": "the answer", "content": content},
 		"default": object{"description": "why there is none",
 			"content": object{"application/json": object{"schema": refTo("Problem")}}},
-	}}
+	}
+	switch {
+	case r.method == http.MethodGet:
+		params = append(params, newerParams...)
+		responses["226"] = object{"description": "what is other in the answer than in the one that the client has",
+			"content": object{"application/json": object{"schema": newerSchema}}}
+		responses["304"] = object{"description": "the answer is the one that the client has"}
+	case r.path != sessionPath:
+		params = append(params, csrfParam)
+	}
+	out := object{"operationId": operation(r.method, r.path), "summary": r.what, "parameters": params,
+		"responses": responses}
 	if r.takes != nil {
 		out["requestBody"] = object{"required": true,
 			"content": object{"application/json": object{"schema": refTo(r.takes.Name())}}}

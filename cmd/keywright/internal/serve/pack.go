@@ -67,7 +67,7 @@ func (p *packed) begin(size int) {
 		return
 	}
 	p.begun = true
-	if h := p.Header(); size >= leastPacked && p.status == http.StatusOK && h.Get("Content-Encoding") == "" {
+	if h := p.Header(); size >= leastPacked && (p.status == http.StatusOK || p.status == http.StatusIMUsed) && h.Get("Content-Encoding") == "" {
 		h.Set("Content-Encoding", "gzip")
 		h.Del("Content-Length")
 		p.gzip = packers.Get().(*gzip.Writer)

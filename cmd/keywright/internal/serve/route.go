@@ -76,15 +76,25 @@ func refuse(w http.ResponseWriter, f *failure) {
 
 // respond writes a document. Names of keys in it cannot steer what shows it.
 func respond(w http.ResponseWriter, status int, document any) {
+	status, text := encoded(status, document)
+	sendJSON(w, status, text)
+}
+
+// encoded returns a document as it is sent; one that is no JSON is an answer of its own.
+func encoded(status int, document any) (int, []byte) {
 	text, err := json.Marshal(document)
 	if err != nil {
 		status, text = http.StatusInternalServerError,
 			[]byte(`{"error":{"code":"bug","message":"this is a bug in keywright: the answer is no JSON"}}`)
 	}
+	return status, append(finding.EscapeJSON(text), '\n')
+}
+
+func sendJSON(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(finding.EscapeJSON(text), '\n'))
+	_, _ = w.Write(text)
 }
 
 // api answers requests of a route.
@@ -102,6 +112,8 @@ func (s *Server) api(r route) http.HandlerFunc {
 		}
 		var failed *failure
 		switch {
+		case err == nil && r.method == http.MethodGet:
+			s.respondNewer(w, raw, value)
 		case err == nil:
 			respond(w, http.StatusOK, value)
 		case errors.As(err, &failed):

@@ -54,6 +54,7 @@ type Server struct {
 	rates    rates
 	asking   chan struct{} // room for requests that ask a server
 	searches searches
+	bases    bases
 
 	mu      sync.Mutex
 	streams map[string]int // of events, open now, by user

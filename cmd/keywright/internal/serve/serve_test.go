@@ -204,15 +204,22 @@ func (r *rig) until(changes <-chan observe.Change, good func(observe.State) bool
 // get asks, and fails for another status.
 func (r *rig) get(status int, path string, header ...string) *http.Response {
 	r.Helper()
+	w := r.request(path, header...)
+	if w.StatusCode != status {
+		text, _ := io.ReadAll(w.Body)
+		r.Fatalf("%s: %d, not %d: %s", path, w.StatusCode, status, text)
+	}
+	return w
+}
+
+// request asks, and takes any answer.
+func (r *rig) request(path string, header ...string) *http.Response {
 	q := httptest.NewRequest("GET", "http://127.0.0.1:7380"+path, nil)
 	for i := 0; i+1 < len(header); i += 2 {
 		q.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	r.api.ServeHTTP(w, q)
-	if w.Code != status {
-		r.Fatalf("%s: %d, not %d: %s", path, w.Code, status, w.Body)
-	}
 	return w.Result()
 }
 

@@ -43,7 +43,7 @@ keys:
 `
 
 // showing returns a server with users, whose target is a real one.
-func showing(t *testing.T, s *keywrighttest.Server, g serve.Guard) *gate {
+func showing(t *testing.T, s *keywrighttest.Server, g serve.Guard) *guarded {
 	t.Helper()
 	ks, found := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(sealedKeys)}}, "keyspace.yaml")
 	if finding.Count(found).Errors > 0 {
@@ -64,14 +64,14 @@ func showing(t *testing.T, s *keywrighttest.Server, g serve.Guard) *gate {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = desk.Close() })
-	return &gate{t, serve.New(serve.Options{Targets: []*observe.Target{target}, Rules: audit.Rules(), Now: time.Now,
+	return &guarded{t, serve.New(serve.Options{Targets: []*observe.Target{target}, Rules: audit.Rules(), Now: time.Now,
 		Guard: g, Desk: desk}), dir}
 }
 
 const values = "/api/v1/t/main/value"
 
 // look asks for the value of a key.
-func (g *gate) look(key string, header ...string) *httptest.ResponseRecorder {
+func (g *guarded) look(key string, header ...string) *httptest.ResponseRecorder {
 	g.Helper()
 	text, err := json.Marshal(map[string]any{"key": map[string]any{"text": "", "base64": []byte(key)}})
 	if err != nil {
@@ -81,7 +81,7 @@ func (g *gate) look(key string, header ...string) *httptest.ResponseRecorder {
 }
 
 // seen returns the value of a key, for the local user.
-func (g *gate) seen(key string) (v serve.ValuePage, text string) {
+func (g *guarded) seen(key string) (v serve.ValuePage, text string) {
 	g.Helper()
 	w := g.want(200, "", g.look(key, serve.CSRFHeader, g.me().CSRF))
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {

@@ -31,6 +31,12 @@ export interface List<T> extends Measured {
   untimed?: number; // locks of which the time left was not read
 }
 
+/** What is other in an answer than in the one that the page has: [from, to] are rows that it has there. */
+export interface Newer {
+  rows: Record<string, (object | [number, number])[]>;
+  rest: object;
+}
+
 export interface Failure {
   code: string;
   message: string;
@@ -362,6 +368,7 @@ export interface Queue {
   oldest_seconds: number;
   workers: Key[];
   dead_workers?: Key[];
+  growth?: { over_seconds: number; open: number; dead: number }; // absent: not known yet, there is one reading
 }
 
 /** How far a search for dead jobs is: it looks at all of them. */

@@ -1,6 +1,6 @@
 // What was fetched, by its address. A view keeps what it has while a newer answer is on its way.
 import { useEffect, useState } from "preact/hooks";
-import type { Failure, Me } from "./api";
+import type { Failure, Me, Newer } from "./api";
 
 export class ApiError extends Error {
   constructor(
@@ -21,7 +21,10 @@ let me: Me | undefined;
 export const setMe = (m: Me | undefined): void => void (me = m);
 
 /** request sends one request and answers with what came, or throws an ApiError. */
-export async function request<T>(path: string, init?: RequestInit): Promise<T> {
+export const request = async <T>(path: string, init?: RequestInit): Promise<T> => (await reply<T>(path, init)).body;
+
+/** reply is the answer of a request; 304 has none: it is what the page has. */
+async function reply<T>(path: string, init?: RequestInit): Promise<{ body: T; status: number; tag: string }> {
   let response: Response;
   try {
     response = await fetch(path, { ...init, credentials: "same-origin", cache: "no-store" });
@@ -29,6 +32,8 @@ export async function request<T>(path: string, init?: RequestInit): Promise<T> {
     if (e instanceof DOMException && e.name === "AbortError") throw e;
     throw new ApiError(0, noAnswer);
   }
+  const tag = response.headers.get("ETag") ?? "";
+  if (response.status === 304) return { body: undefined as T, status: 304, tag };
   const text = await response.text();
   let body: unknown;
   try {
@@ -36,7 +41,7 @@ export async function request<T>(path: string, init?: RequestInit): Promise<T> {
   } catch {
     body = undefined;
   }
-  if (response.ok && body !== undefined) return body as T;
+  if (response.ok && body !== undefined) return { body: body as T, status: response.status, tag };
   const failure = (body as { error?: Failure } | undefined)?.error;
   const error = new ApiError(
     response.status,
@@ -56,6 +61,7 @@ export const send = <T>(path: string, body?: unknown): Promise<T> =>
 
 interface Held {
   data?: unknown;
+  tag?: string; // of the data: only what is newer is asked for
   asked: number; // when the data was asked for
   error?: ApiError;
   views: Set<() => void>;
@@ -76,15 +82,27 @@ function forget(): void {
   }
 }
 
+/** together is an answer, of the one that the page has and what is newer. */
+function together(had: unknown, newer: Newer): unknown {
+  const out: Record<string, unknown> = { ...newer.rest };
+  for (const [name, rows] of Object.entries(newer.rows)) {
+    const old = (had as Record<string, unknown[]>)[name] ?? [];
+    out[name] = rows.flatMap((row) => (Array.isArray(row) ? old.slice(row[0], row[1] + 1) : [row]));
+  }
+  return out;
+}
+
 async function ask(path: string, h: Held): Promise<void> {
   if (h.asking) {
     h.again = true; // what is on its way may be older than what changed
     return;
   }
   const asked = performance.now();
-  h.asking = request(path)
-    .then((data) => {
-      h.data = data;
+  h.asking = reply<unknown>(path, h.tag ? { headers: { "If-None-Match": h.tag, "A-IM": "rows" } } : { headers: { "A-IM": "rows" } })
+    .then(({ body, status, tag }) => {
+      if (status === 226) h.data = together(h.data, body as Newer);
+      else if (status !== 304) h.data = body;
+      h.tag = tag;
       h.asked = asked;
       delete h.error;
     })

@@ -65,3 +65,9 @@ export function ago(at: string, now: number): string {
 export const moment = (at: string | number): string => when.format(new Date(at));
 
 export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
+
+/** rate writes how many more there are a minute. */
+export function rate(more: number, seconds: number): string {
+  const each = (more / seconds) * 60;
+  return `${signed(each, (n) => (n < 10 ? n.toFixed(1) : brief(Math.round(n))))}/min`;
+}

@@ -1,6 +1,6 @@
 import type { List, Queue } from "../api";
 import { useData } from "../data";
-import { brief, count, duration } from "../format";
+import { brief, count, duration, rate } from "../format";
 import { at, view } from "../route";
 import { Chip, Figure, Figures, KeyName, Name, Panel } from "../ui/bits";
 import { Answer, Empty } from "../ui/states";
@@ -20,6 +20,13 @@ export function QueueName({ q }: { q: Queue }) {
       )}
     </>
   );
+}
+
+/** Growth says how many jobs came less those that left, and over how long that was counted. */
+export function Growth({ q }: { q: Queue }) {
+  if (!q.growth) return <span class="note">not known yet</span>;
+  const { open, over_seconds: over } = q.growth;
+  return <span title={`${count(open)} in ${duration(over)}: jobs that came less those that left`}>{rate(open, over)}</span>;
 }
 
 export function QueuesPage({ target }: { target: string }) {
@@ -68,6 +75,14 @@ export function QueuesPage({ target }: { target: string }) {
                   },
                   { id: "waiting", title: "Waiting", num: true, sort: (q) => q.waiting, cell: (q) => count(q.waiting) },
                   { id: "age", title: "Oldest", num: true, sort: (q) => q.oldest_seconds, cell: (q) => (q.oldest_seconds > 0 ? duration(q.oldest_seconds) : "–") },
+                  {
+                    id: "growth",
+                    title: "Came − left",
+                    num: true,
+                    minor: true,
+                    sort: (q) => (q.growth ? q.growth.open / q.growth.over_seconds : 0),
+                    cell: (q) => <Growth q={q} />,
+                  },
                   { id: "running", title: "Running", num: true, minor: true, sort: (q) => q.running, cell: (q) => count(q.running) },
                   { id: "delayed", title: "Delayed", num: true, minor: true, sort: (q) => q.delayed, cell: (q) => count(q.delayed) },
                   { id: "workers", title: "Workers", num: true, minor: true, sort: (q) => q.workers.length, cell: (q) => count(q.workers.length) },
