@@ -6,9 +6,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// invalidations tells who asked for it when the server says that a key which this
-// client has read by client-side caching has changed. It is called by the
-// goroutine that reads a connection: what waits in it stops that connection.
+// invalidations passes on the server's messages that a key has changed which this client has read by client-side
+// caching. The goroutine that reads the connection calls it, so a function that waits stops that connection.
 type invalidations struct {
 	mu   sync.RWMutex
 	next uint64
@@ -22,7 +21,7 @@ func newInvalidations() *invalidations {
 
 // OnInvalidation calls fn when the server says that key has changed, was deleted
 // or has expired, and when everything is void: a flush, or a connection that
-// broke. It hears of a key only after a tracked read of it (Cached, or DoCache
+// broke. It is notified of a key only after a tracked read of it (Cached, or DoCache
 // of Raw) and once per such read: first register, then read. fn must not wait,
 // send commands or call stop. ok is false for a client without client-side
 // caching (Options.NoCache, New): fn is never called then. No round trips.

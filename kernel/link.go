@@ -13,7 +13,7 @@ import (
 )
 
 // link represents one connection. What fails before the login is over says that nothing
-// was sent; afterwards it tells its gate when it is lost, and when it is heard.
+// was sent; afterwards it tells its gate when it is lost, and when it answers.
 type link struct {
 	net.Conn
 	gate  *dialGate
@@ -208,7 +208,7 @@ func (g *dialGate) givenUp(l *link) bool {
 	return true
 }
 
-// heard notes that a server has said something.
+// heard notes that a server has sent something.
 func (g *dialGate) heard(l *link) {
 	if l.silent.Swap(false) {
 		g.unrest.Add(-1)
@@ -229,7 +229,7 @@ func (g *dialGate) reached(o *outage) {
 }
 
 // suspect is called when a caller has waited in vain: the connections that owe an
-// answer are silent until they are heard.
+// answer are silent until something is received on them.
 func (g *dialGate) suspect() {
 	if g == nil || !g.calm() {
 		return

@@ -18,7 +18,7 @@ type login struct {
 	sentinels                      *net.Resolver // marks the dialer of sentinels
 }
 
-// lookAgain says how soon a connection hears of new credentials.
+// lookAgain says how soon a connection uses new credentials.
 const lookAgain = time.Second
 
 // SetCredentials gives a running client another user or password, as when a
@@ -47,7 +47,7 @@ func newLogin(c connect.Config) login {
 		sentinelUser: c.SentinelUser, sentinelPassword: c.SentinelPassword.Reveal(), sentinels: &net.Resolver{}}
 }
 
-// linkAddr represents the address of a connection that is told apart by credentials.
+// linkAddr represents the address of a connection that is distinguished by credentials.
 type linkAddr struct {
 	net.Addr
 	link *link

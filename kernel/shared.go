@@ -10,13 +10,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Shared represents a script whose calls by many goroutines travel together: what is
-// asked while two of its calls are under way goes with the next one. A call of a
-// script costs a server more than what a short one does. Each one is for
-// itself: an error in one does not touch the others.
+// Shared represents a script whose calls by many goroutines are sent together: requests that come while two of its
+// calls are under way go with the next one. The reason is that the call of a short script costs a server more than
+// what the script does. An error of one request does not affect the others.
 //
-// In a cluster every call goes by itself, as keys of several slots may not be in
-// one script.
+// In a cluster every request is a call of its own, as keys of several slots may not be in one script.
 type Shared struct {
 	client *Client
 	script *Script

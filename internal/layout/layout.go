@@ -1,4 +1,4 @@
-// Package layout fills the holes of documents: it executes the part of the language of text/template that the house's
+// Package layout fills the holes of documents: it executes the part of the language of text/template that the project's
 // documents use. It calls no method of what it is given. A program that can call any method by its name keeps all
 // methods of all its types, which were a third of the command line's size.
 //
@@ -40,7 +40,8 @@ var builtin = map[string]Func{
 	},
 }
 
-// New reads a layout. Every text that is filled in is escaped first, but Raw. What is wrong with it is told by Fill.
+// New reads a layout. Every text that is filled in is escaped first, but Raw. What is wrong with it is reported by
+// Fill.
 func New(name, text string, escape func(string) string, funcs map[string]Func) *Layout {
 	known := map[string]any{}
 	all := map[string]Func{}
