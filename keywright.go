@@ -40,7 +40,7 @@ type (
 	// Place describes where a sealed text is: what was sealed for one place does not open at
 	// another.
 	Place = kernel.Place
-	// Listener hears the messages of one channel, or of those a pattern names.
+	// Listener receives the messages of one channel, or of those a pattern names.
 	Listener = kernel.Listener
 
 	// Health describes how the servers of a client are doing.
@@ -93,8 +93,8 @@ const (
 // declared bounds the write is an error and nothing is sent.
 func ExpiresIn(d time.Duration) WriteOption { return kernel.ExpiresIn(d) }
 
-// NewScript makes a script. The name is for errors and hooks. The text may be a function that makes it when the script is
-// first used.
+// NewScript makes a script. The name is for errors and hooks. The text may be a function that makes it when the script
+// is first used.
 func NewScript[T kernel.ScriptText](name string, text T) *Script { return kernel.NewScript(name, text) }
 
 // NewReadOnlyScript makes a script that writes nothing: the server holds it to

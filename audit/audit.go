@@ -41,7 +41,7 @@ type Options struct {
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
 	Schema func(file string) (func([]byte) error, error)
-	// Offender is told every key that is not as declared, once with all its codes, as it
+	// Offender gets every key that is not as declared, once with all its codes, as it
 	// is met; nil: not asked for. The codes and the key are valid until it returns.
 	Offender func(codes []string, entry string, k *source.Key)
 	// Grace is how much longer than allowed a TTL may be, for clocks and

@@ -167,7 +167,7 @@ func genValue(t *rapid.T, kind source.Kind) *source.Value {
 	return v
 }
 
-// TestOffendersOfValues: the keys that are told one by one for a code of values are
+// TestOffendersOfValues: the keys that are reported one by one for a code of values are
 // those of its findings, each once.
 func TestOffendersOfValues(t *testing.T) {
 	ks := loaded(t, "keywright: 1\npackage: t\nowner: o\nvars: {n: int}\nkeys:\n"+

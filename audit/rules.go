@@ -10,7 +10,7 @@ var rules = []finding.Rule{
 	{Code: "KW501", Name: "undeclared-owned-key", Severity: finding.Error,
 		Summary: "A key under owns that no entry declares",
 		Explain: "The declaration says that everything under this glob is ours, so a key that no pattern matches is a " +
-			"typo, a leftover of an older version, or something somebody forgot to declare. `poppo:isue:1` beside " +
+			"typo, a leftover of an older version, or something that is not declared yet. `poppo:isue:1` beside " +
 			"`poppo:issue:{number}` is found here. The report groups such keys into patterns that would declare them.",
 		Fix: "declare it, rename it (was: keeps the old name known), or delete it"},
 	{Code: "KW502", Name: "undeclared-key", Severity: finding.Warning,
@@ -50,7 +50,7 @@ var rules = []finding.Rule{
 			"elements of how many were looked at; --values=all looks at all of them.",
 		Fix: "correct the writer, or the type in the declaration"},
 	{Code: "KW509", Name: "undeclared-field", Severity: finding.Warning, Summary: "A field that is not declared",
-		Explain: "Found with --values. Nobody who reads the declaration knows of this field, and generated code drops it " +
+		Explain: "Found with --values. The declaration does not have this field, and generated code drops it " +
 			"on the next full write.",
 		Fix: "declare the field, or stop writing it"},
 	{Code: "KW510", Name: "missing-field", Severity: finding.Error,
@@ -98,7 +98,8 @@ const nearName = "KW516"
 var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514",
 	"KW515"}
 
-// OfKeys reports whether the keys of findings of a code are told one by one: KW513 has none, and KW516 is of groups.
+// OfKeys reports whether the keys of findings of a code are reported one by one: KW513 has none, and KW516 is of
+// groups.
 func OfKeys(code string) bool {
 	return code != "KW513" && code != nearName && slices.ContainsFunc(rules, func(r finding.Rule) bool { return r.Code == code })
 }

@@ -442,7 +442,7 @@ func maxLength(k *keyspace.Key) int64 {
 }
 
 // tooLong says whether a stream of n entries is longer than its maxlen and what
-// trimming by whole nodes leaves: a node has 100 entries unless the server is told
+// trimming by whole nodes leaves: a node has 100 entries unless the server is configured
 // otherwise (stream-node-max-entries).
 func tooLong(n, declared int64) bool { return declared > 0 && n > declared+max(declared/10, trimSlack) }
 

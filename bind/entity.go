@@ -43,7 +43,7 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 	spec.Key = func(id string) (string, error) {
 		key := spec.Prefix + id + spec.Suffix
 		if !item.Has(key) {
-			return "", fmt.Errorf("the id is none of %s", e.Name)
+			return "", fmt.Errorf("the id does not fit %s", e.Name)
 		}
 		return key, nil
 	}

@@ -44,43 +44,40 @@ const (
 
 // Options of a cache. The zero value is get-or-load and nothing else.
 type Options struct {
-	// TTL of what is filled, within the declared bounds; 0: the declared default.
-	// The declared jitter is added to it.
+	// TTL sets how long a filled value lives, within the declared bounds; the declared jitter is added. 0: the declared
+	// default.
 	TTL time.Duration
-	// ByCost chooses the TTL of a value that was loaded by how long its loader ran, in
-	// place of TTL. What it gives is brought within the declared bounds. Of values that a
-	// loader loads together each has an equal share of that time. nil: TTL. Not with Fresh,
-	// which counts from a TTL that is known.
+	// ByCost chooses the TTL of a loaded value by the time that its loader took, in place of TTL. The result is brought
+	// within the declared bounds. If one call loads several values, each has an equal share of the time. It cannot be
+	// combined with Fresh, which needs a known TTL. nil: TTL.
 	ByCost func(spent time.Duration) time.Duration
-	// Fresh is how long a value is fresh. For the rest of its TTL it is served
-	// stale while one process loads it again. 0: all of its TTL. With jitter it
-	// varies by as much. Costs a PTTL in the round trip of every read.
+	// Fresh sets how long a value is fresh. For the rest of its TTL it is served stale while one process loads it again.
+	// With jitter it varies by as much. It adds a PTTL to the round trip of every read. 0: fresh for all of its TTL.
 	Fresh time.Duration
-	// Early refreshes at random before the TTL ends, the sooner the longer loading
-	// takes (XFetch); 1 is the usual factor, 0: never. Costs a PTTL like Fresh.
+	// Early refreshes a value at random before its TTL ends, the earlier the longer it takes to load (XFetch); 1 is the
+	// usual factor. It adds a PTTL as Fresh does. 0: no early refresh.
 	Early float64
-	// Absent is how long it is remembered that a loader found nothing; 0: not.
+	// Absent sets how long it is remembered that a loader found nothing. 0: not at all.
 	Absent time.Duration
-	// Lease is how long others wait for a process that died while it was loading;
-	// 0: 5 s. It is renewed while the loader runs.
+	// Lease bounds how long others wait for a process that died while it was loading. It is renewed while the loader
+	// runs. 0: 5 s.
 	Lease time.Duration
-	// Limit is how long a loader may run until its context ends; 0: 1 minute.
+	// Limit bounds how long a loader runs before its context ends. 0: 1 minute.
 	Limit time.Duration
-	// Local keeps what was read in this process for at most so long; the server
-	// takes it back when it changes. 0: not. It needs client-side caching.
+	// Local keeps what was read in this process, at most for so long; the server invalidates it when it changes. It
+	// needs client-side caching. 0: no local copies.
 	Local time.Duration
-	// Down is what to do while the server does not answer.
+	// Down says what a read does while the server does not answer. 0: Fail.
 	Down Down
-	// Patience is how long a read or a claim may take before the server counts as
-	// failing; five in a row, and it is left alone for a second, then tried by one
-	// call. 0: 250 ms, with Fail: no limit but the context's, and no breaker.
+	// Patience bounds how long a read or a claim takes before it counts as a failure of the server. After five failures
+	// in a row no call is sent for a second; then one call tries again. 0: 250 ms; with Fail no limit but the
+	// context's, and no breaker.
 	Patience time.Duration
-	// Fill is the key beside main that coordinates its loads, where a declaration
-	// names it; nil: FillKey.
+	// Fill returns the key that coordinates the loads of a main key, where a declaration names it. nil: FillKey.
 	Fill func(main string) string
-	// Copies is how many values ServeStale keeps at most; 0: 10,000.
+	// Copies bounds how many values ServeStale keeps. 0: 10,000.
 	Copies int
-	// CopyAge is how old a copy may be; 0: an hour.
+	// CopyAge bounds how old a copy may be. 0: an hour.
 	CopyAge time.Duration
 }
 
@@ -102,7 +99,7 @@ type Cache[V any] struct {
 	guard   *breaker.Breaker
 	copies  *copies[V]
 	spent   average
-	heeded  bool // a caller hears of hits, misses and loads
+	heeded  bool // a hook receives hits, misses and loads
 
 	mu        sync.Mutex
 	flights   map[string]*flight[V]

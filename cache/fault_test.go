@@ -18,7 +18,7 @@ import (
 )
 
 // TestCancelledCallers is C3: callers that leave stop no load and leave no lease
-// behind; a leaked lease would last for an hour here.
+// left; a leaked lease would last for an hour here.
 func TestCancelledCallers(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w world) {

@@ -20,7 +20,7 @@ import (
 // after Options.Limit.
 type Loader[V any] = func(ctx context.Context) (V, error)
 
-// flight represents one load of one key in this process, and those who wait for it.
+// flight represents one load of one key in this process, with the callers that wait for it.
 type flight[V any] struct {
 	done  chan struct{}
 	value V
@@ -167,8 +167,8 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 	return out, err
 }
 
-// unclaimed returns a claim that failed: its lease is given up, in case it was granted
-// and the reply was lost, and with a server that is down the load goes ahead.
+// unclaimed handles a failed claim. It gives up the lease, since the claim may have been granted although the reply
+// was lost. If the server is down, the load is done without a lease.
 func (i Item[V]) unclaimed(ctx context.Context, f *flight[V], token string, load Loader[V], err error) (V, error) {
 	var zero V
 	if class, _ := keywright.ClassOf(err); class == keywright.Invalid || class == keywright.Refused {

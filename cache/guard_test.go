@@ -196,7 +196,7 @@ func races(g *stage, n int) error {
 }
 
 // race is one of them. In some of them the only reader is for certain loading
-// while the writers invalidate: what it gives is old then, whoever is faster.
+// while the writers invalidate: what it gives is old then, in any order.
 func race(g *stage, caches []*cache.Cache[string], key string, seed int, stale *atomic.Int64) error {
 	var base atomic.Int64
 	readers := 2
@@ -269,7 +269,7 @@ func oneAtATime(g *stage) error {
 }
 
 // waitSecond says when the second caller has either begun to load or is waiting
-// for the first: it reads fill to be told of its end.
+// for the first: it reads fill to learn of its end.
 func (g *barrier) waitSecond(s *keywrighttest.Server, sent chan<- struct{}) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -102,7 +102,7 @@ func TestAVersionOfThisProgramIsRead(t *testing.T) {
 }
 
 // TestWhatIsInvalidatedIsLoadedAgain: also when there was nothing, and however
-// often; whoever asks after an invalidation never gets what was loaded before it.
+// often; a caller that asks after an invalidation never gets what was loaded before it.
 func TestWhatIsInvalidatedIsLoadedAgain(t *testing.T) {
 	t.Parallel()
 	for _, invalidations := range []int{1, 3, 4, 9} {
@@ -128,7 +128,7 @@ func invalidated(t *testing.T, invalidations int, before string) {
 		v, n := row, loads
 		loads++
 		if n < invalidations {
-			row = fmt.Sprint("new ", n) // somebody writes the row while this load has read it
+			row = fmt.Sprint("new ", n) // someone writes the row while this load has read it
 		}
 		want := row
 		mu.Unlock()

@@ -99,7 +99,7 @@ func (i Item[V]) Set(ctx context.Context, v V, options ...keywright.WriteOption)
 	return err
 }
 
-// LaterSet queues Set. Tags that lie in other cluster slots are not told.
+// LaterSet queues Set. Tags that lie in other cluster slots are not updated.
 func (i Item[V]) LaterSet(v V, options ...keywright.WriteOption) keywright.Op[bool] {
 	if len(options) == 0 {
 		options = i.c.write
@@ -261,7 +261,7 @@ func (i Item[V]) tracked(ctx context.Context, maxAge time.Duration) (r reading[V
 	return r, until
 }
 
-// due says whether a value with so much of its TTL left is to be loaded again.
+// due reports whether a value with this rest of its TTL is to be loaded again.
 func (c *Cache[V]) due(left int64) bool {
 	if left <= 0 {
 		return false

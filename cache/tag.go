@@ -15,11 +15,10 @@ const tagChunk = 500
 // member represents a key in a tag, and its score as it was read.
 type member struct{ key, score string }
 
-// InvalidateTag invalidates every value of this cache's entry that was stored or
-// claimed with the tag, and says how many keys that were. It goes by chunks of
-// 500: two round trips and a pipeline per server each. A key is taken from the
-// tag only after it was invalidated, so that it can be run again after an error.
-// What is stored while it runs may be invalidated too.
+// InvalidateTag invalidates every value of this cache's entry that was stored or claimed with the tag, and returns
+// how many keys that were. It works in chunks of 500: two round trips and a pipeline per server each. A key is
+// removed from the tag only after it was invalidated, so that the call can be repeated after an error. Values that
+// are stored meanwhile may be invalidated, too.
 func (c *Cache[V]) InvalidateTag(ctx context.Context, tag typed.Key) (n int, err error) {
 	if err := tag.Err(); err != nil {
 		return 0, err

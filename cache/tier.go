@@ -62,7 +62,7 @@ func (c *Cache[V]) Use(t Tier[V]) *Cache[V] {
 	case c.err != nil:
 	case !ok:
 		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name,
-			Err:  errors.New("a tier needs client-side caching to be told of changes"),
+			Err:  errors.New("a tier needs client-side caching to be notified of changes"),
 			Hint: "open the client with keywright.Open and without NoCache"}
 	case c.o.Local == 0:
 		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name,

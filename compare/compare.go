@@ -58,9 +58,9 @@ type Options struct {
 
 	Ways Ways // the directions in which keys are looked for; 0: Both
 
-	Each     func(Difference) error // told of each difference, as it is found; nil: nothing is
+	Each     func(Difference) error // called at each difference, as it is found; nil: no call
 	Spill    func() (Spill, error)  // opens a place for what has no room in memory
-	Progress func(done int64)       // told of keys that are done; nil: nothing is
+	Progress func(done int64)       // called with the number of keys that are done; nil: no call
 }
 
 // Ways holds the directions in which keys are looked for. But for Both, the sides must be

@@ -34,7 +34,7 @@ type Fact struct {
 	Expires int64 // in Unix milliseconds; 0: never
 
 	// Opaque is set where the digest is of the stored bytes, since their type is not
-	// known here: such values are equal if their bytes are, and else cannot be told.
+	// known here: such values are equal if their bytes are, and else cannot be decided.
 	Opaque bool
 
 	Torn bool // it was written to each time it was read in parts
@@ -135,7 +135,7 @@ func (h *hasher) entry(id string, fields [][]byte) {
 
 // state adds what a stream has beside its entries: groups, consumers and pending entries
 // by name. When something was delivered or a consumer was seen is not compared: it is
-// told in different ways by servers and moves by itself.
+// reported in different ways by servers and moves by itself.
 func (h *hasher) state(s *source.StreamState) {
 	if s.MaxDeleted == "" {
 		s.MaxDeleted = "0-0"

@@ -151,7 +151,7 @@ func Ask(conn *wire.Conn, args ...string) (any, error) {
 	return conn.Any()
 }
 
-// codes says what an error reply means for whoever wants to use the server.
+// codes says what an error reply means for a program that wants to use the server.
 var codes = map[string]struct {
 	kind Kind
 	hint string

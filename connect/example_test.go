@@ -6,7 +6,7 @@ import (
 	"github.com/keywright/keywright/connect"
 )
 
-// A URL names a server, and its password is shown nowhere.
+// A URL names a server, and its password is never shown.
 func Example() {
 	c, err := connect.Parse("redis://app:secret@cache.example:6380/2")
 	if err != nil {

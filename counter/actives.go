@@ -14,17 +14,15 @@ import (
 
 // ActivesConfig describes what Actives are made of.
 type ActivesConfig struct {
-	// MaxID is the greatest id that is marked: a bitmap has a bit for every id up
-	// to its greatest, so that an id of 4,000,000,000 takes
-	// 500 MB. 0: 16,777,215, which takes 2 MiB. At most 4,294,967,295.
+	// MaxID bounds the ids that are marked, at most 4,294,967,295. A bitmap has a bit for every id up to its greatest: an
+	// id of 4,000,000,000 takes 500 MB. 0: 16,777,215, which takes 2 MiB.
 	MaxID int64
-	// Scratch is a declared key for the result of a BITOP, in the slot of the days.
-	// It exists only within a script. "": days are put together by the client.
+	// Scratch names a declared key for the result of a BITOP, in the slot of the days. It exists only within a script.
+	// "": the client puts the days together.
 	Scratch string
 }
 
-// Actives holds bitmaps of who was active: one per day, or another period. Ids
-// should be dense, as numbers of users are.
+// Actives holds bitmaps of active ids: one per day, or another period. Ids should be dense, as numbers of users are.
 type Actives struct {
 	ActivesConfig
 	bound  keywright.Binding
@@ -126,8 +124,8 @@ func (a *Actives) Any(ctx context.Context, days ...Day) (int64, error) {
 	return a.together(ctx, "OR", days)
 }
 
-// Every returns how many were active on all of the days: of a day and one a week
-// later, who has come back.
+// Every returns how many ids were active on all of the days: with a day and the same day a week later, the ids that
+// came back.
 func (a *Actives) Every(ctx context.Context, days ...Day) (int64, error) {
 	return a.together(ctx, "AND", days)
 }

@@ -1,10 +1,8 @@
-// Package counter counts: numbers with bounds, numbers that are exact although
-// replies get lost, different members (HyperLogLog), and who was active on a day
-// (bitmap). Each key gets its declared TTL in the step that first writes it.
+// Package counter counts: numbers with bounds, numbers that are exact although replies get lost, different members
+// (HyperLogLog), and active ids of a day (bitmap). Each key gets its declared TTL in the step that first writes it.
 //
-// A plain increment whose reply was lost is an *Error of class UnknownOutcome:
-// it may have been counted, and sending it again may count twice. Exact is for
-// where that is not good enough: it remembers an id per increment.
+// A plain increment whose reply was lost is an *Error of class UnknownOutcome: it may have been counted, and sending
+// it again may count twice. Use Exact where that is not good enough: it stores an id per increment.
 //
 // It is not a time series and not a metrics system, and it keeps no history.
 //

@@ -205,7 +205,7 @@ var checks = []check{
 	{finding.Rule{Code: "KW730", Name: "replay-not-known", Severity: finding.Note,
 		Summary: "Whether a restart loses what scripts have written is not known",
 		Explain: "At its start a server runs the transactions of its AOF with the rights of the default user. Servers that " +
-			"are older than ACL DRYRUN are not told apart from those that refuse it.",
+			"are older than ACL DRYRUN are not distinguished from those that refuse it.",
 		Fix: "look at ACL GETUSER default: it is best off, with ~* +@all"},
 		func(p *server.Patient) (string, bool) {
 			why := p.Blind["ACL DRYRUN"]
@@ -234,7 +234,7 @@ func syncs(how string) func(*server.Patient) bool {
 }
 
 // refusedFor returns how many commands were refused with an error, since the start; 0: none, or it is
-// not told.
+// not reported.
 func refusedFor(p *server.Patient, code string) int64 {
 	n, _ := strconv.ParseInt(p.Info.Fields("errorstat_" + code)["count"], 10, 64)
 	return n
@@ -261,7 +261,7 @@ func lagging(p *server.Patient) (string, bool) {
 	var behind []string
 	for _, f := range p.Info.Followers() {
 		if !f.InStep() {
-			state := fmt.Sprintf("%d bytes behind, silent for %s", f.Behind, f.Silent)
+			state := fmt.Sprintf("lags by %d bytes, silent for %s", f.Behind, f.Silent)
 			if !f.Online {
 				state = "loading the data set"
 			}
@@ -286,7 +286,7 @@ const (
 )
 
 // memoryShare returns how much of the limit is used, as eviction counts it; 0: there is
-// no limit, or it is not told.
+// no limit, or it is not reported.
 func memoryShare(p *server.Patient) float64 {
 	limit, used := p.Number("maxmemory"), p.Number("used_memory")
 	if limit <= 0 || used < 0 {

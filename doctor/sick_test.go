@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-// found returns the message of a finding, "" if there is none of the code.
+// found returns the message of a finding, "" if no finding has the code.
 func found(x *server.Examination, code string) string {
 	for _, f := range doctor.Of(x).Findings {
 		if f.Code == code {
@@ -19,7 +19,7 @@ func found(x *server.Examination, code string) string {
 	return ""
 }
 
-// TestLaggingReplicas: a replica that has not confirmed what its primary wrote is named, with how far it is behind.
+// TestLaggingReplicas: a replica that has not confirmed what its primary wrote is named, with its lag.
 func TestLaggingReplicas(t *testing.T) {
 	t.Parallel()
 	info := topology.Info{"role": "master", "master_repl_offset": "600000",
@@ -27,7 +27,7 @@ func TestLaggingReplicas(t *testing.T) {
 		"slave1": "ip=10.0.0.2,port=6380,state=online,offset=90000,lag=27",
 		"slave2": "ip=10.0.0.3,port=6380,state=wait_bgsave,offset=0,lag=0"}
 	x := &server.Examination{Patients: []*server.Patient{{Address: "10.0.0.9:6379", Info: info}}}
-	want := "replicas are not in step: 10.0.0.2:6380 (510000 bytes behind, silent for 27s), " +
+	want := "replicas are not in step: 10.0.0.2:6380 (lags by 510000 bytes, silent for 27s), " +
 		"10.0.0.3:6380 (loading the data set)"
 	if got := found(x, "KW732"); got != want {
 		t.Errorf("%q", got)

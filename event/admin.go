@@ -20,7 +20,7 @@ type Policy struct {
 	Before time.Time // what was published earlier goes; zero: nothing does
 	// Keep stops before the first message that some group has not acknowledged.
 	Keep bool
-	// Apply removes; else it is only told what would be.
+	// Apply removes; else it only reports what would be removed.
 	Apply bool
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Exchange is requests on one channel and their answers on another. Both are
-// pub/sub: a request that none hears is not answered, and the caller's context
+// pub/sub: a request that no server receives is not answered, and the caller's context
 // decides how long it waits. It is a value.
 type Exchange[Q, A any] struct {
 	requests Topic[Q]
@@ -24,7 +24,7 @@ type Exchange[Q, A any] struct {
 }
 
 // NewExchange makes an Exchange. It is for generated code: reply builds the name
-// of the channel on which a caller hears its answers; codec is that of an answer.
+// of the channel on which a caller receives its answers; codec is that of an answer.
 func NewExchange[Q, A any](requests Topic[Q], codec *value.Codec[A],
 	reply func(caller string) (string, error)) Exchange[Q, A] {
 	return Exchange[Q, A]{requests,
@@ -158,10 +158,10 @@ func quote(text string) string {
 
 // ServeOptions of a responder. The zero value is a good choice.
 type ServeOptions struct {
-	Concurrency int // requests served at once; 0: 16
-	Buffer      int // requests that may wait; 0: 1024; more are dropped
-	// OnError hears of requests that were missed or dropped (*Gap, *Refused, *Dropped) or do
-	// not decode, of answers that could not be sent, and of panics; nil: nothing does.
+	Concurrency int // how many requests are served at the same time; 0: 16
+	Buffer      int // how many requests may wait, more are dropped; 0: 1024
+	// OnError receives missed and dropped requests (*Gap, *Refused, *Dropped), requests that do not decode, answers that
+	// could not be sent, and panics. nil: they are dropped.
 	OnError func(error)
 }
 

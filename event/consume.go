@@ -18,42 +18,37 @@ import (
 
 // RunOptions of a consumer. The zero value is a good choice.
 type RunOptions[M any] struct {
-	// Concurrency is how many messages are handled at once; 0: 1.
+	// Concurrency sets how many messages are handled at the same time. 0: 1.
 	Concurrency int
-	// Key keeps the order: messages with the same key are handled one after the
-	// other, in the order of the stream, and one that fails or hangs holds up those
-	// after it until it is done or dead. Those of other keys go on, as long as there
-	// is a handler for them. It holds within one consumer: a second one in
-	// the same group gets other messages, whatever their key. nil: all messages
-	// have the same key if Concurrency is 1, else no order. If it panics, its
-	// message becomes a dead letter.
+	// Key names the order that a message belongs to: messages with one key are handled one after the other, in the order
+	// of the stream. A message that fails or hangs delays the later ones of its key until it is done or dead; other keys
+	// go on, as long as there is a free handler. The order holds within one consumer: a second one in the group gets
+	// other messages of the same key. If Key panics, its message becomes a dead letter. nil: one key for all messages if
+	// Concurrency is 1, else no order.
 	Key func(M) string
-	// Batch is how many messages a consumer has in hand at most; 0: 100. While a
-	// handler has nothing to do, since all others wait for their key or to be tried
-	// again, it is ten times as many, and 10,000 at most.
+	// Batch bounds how many messages a consumer holds. While handlers are free and all held messages wait for their key
+	// or for the next attempt, it may hold ten times as many, at most 10,000. 0: 100.
 	Batch int
-	// Lease is how long a consumer may be silent before others claim its
-	// messages; 0: 30 s. It gives a sign of life eight times as often.
+	// Lease bounds how long a consumer may be silent before others claim its messages. The consumer renews it eight
+	// times in that time. 0: 30 s.
 	Lease time.Duration
-	// Backoff is the wait before a failed message is tried again; it doubles up
-	// to Lease. 0: 100 ms.
+	// Backoff sets the wait before a failed message is tried again. It doubles with each attempt, up to Lease. 0:
+	// 100 ms.
 	Backoff time.Duration
-	// Grace is how long handlers may go on when Run is to end; 0: 10 s. Their contexts
-	// end a second before, or after half of a Grace below two seconds. When it is over,
-	// what has not begun is given back, also while a handler still hangs.
+	// Grace bounds how long handlers may continue when Run stops. Their contexts end a second earlier, or after half of
+	// a Grace below two seconds. After it messages that have not begun are given back, also while a handler hangs.
+	// 0: 10 s.
 	Grace time.Duration
-	// New begins a group that does not exist yet after the newest message; else
-	// it begins with the oldest that is kept.
+	// New lets a group that does not exist yet begin after the newest message. false: it begins with the oldest one that
+	// is kept.
 	New bool
-	// Name of the consumer; "": host, process id and a random part. No two that
-	// live may have the same. A consumer with a name that was used before first
-	// handles what is pending for that name.
+	// Name identifies the consumer. Two running consumers must not have one name. A consumer with a name that was used
+	// before first handles what is pending for that name. "": host, process id and a random part.
 	Name string
-	// OnError hears of failed calls, dead letters (*Buried), messages that were
-	// trimmed before they were acknowledged (*Trimmed), and messages that are left
-	// to other consumers (*NewerForm, or sealed with a key that is not here); nil:
-	// the logger of the client does, at most once a second. The consumer goes on
-	// when it has returned. Several goroutines may call it at once.
+	// OnError receives failed calls, dead letters (*Buried), messages that were trimmed before they were acknowledged
+	// (*Trimmed), and messages that are left to other consumers (*NewerForm, or sealed with a key that this process does
+	// not have). The consumer waits for it. Several goroutines may call it at the same time. nil: the logger of the
+	// client gets the error, at most once a second.
 	OnError func(error)
 }
 
@@ -103,13 +98,12 @@ func (d *discard) Unwrap() error { return d.error }
 // when ctx ends.
 type StreamHandler[M any] func(ctx context.Context, m Stored[M]) error
 
-// Run hands the messages of a consumer group to handle until ctx ends, and
-// returns when the last handler has; what was not done is given back, and others may
-// claim it at once. It makes the group if there is none. A right or a command that is
-// missing, or a key of another type, ends it with a *keywright.Error that names it. An
-// idle one blocks at the server and sends about two commands a second. Any number of
-// consumers may run, in any process: each message goes to one of them at a time, at
-// least once. When the client closes it ends with keywright.ErrClosed.
+// Run hands the messages of a consumer group to handle until ctx ends, and returns when the last handler has; what
+// was not done is given back, and others may claim it at once. It creates the group if necessary. It ends with a
+// *keywright.Error that names the cause if a right or a command is missing, or a key has another type. An idle
+// consumer blocks at the server and sends about two commands a second. Any number of consumers may run, in any
+// process: each message goes to one of them at a time, at least once. When the client closes it ends with
+// keywright.ErrClosed.
 func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M], o RunOptions[M]) error {
 	if err := s.runnable(group, handle, o); err != nil {
 		return s.invalid("run", err)
@@ -240,7 +234,7 @@ type delivery[M any] struct {
 	cancel context.CancelCauseFunc
 	since  time.Time // of its handler, while that runs
 	lost   bool      // the server says that it is another's
-	cut    bool      // its handler was told to stop, since it may be another's
+	cut    bool      // its handler was asked to stop, since it may be another's
 }
 
 func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o RunOptions[M]) *consumer[M] {
@@ -261,8 +255,7 @@ func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o Ru
 	return c
 }
 
-// tell hands an error to the user. What fails because the client closes is said
-// once, by Run.
+// tell passes an error to the user. Run alone returns the error of a closed client.
 func (c *consumer[M]) tell(err error) {
 	if err == nil {
 		return

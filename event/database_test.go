@@ -14,7 +14,7 @@ import (
 )
 
 // Channels are shared by all databases of a server; messages in an envelope are
-// not. A client that does not know its database hears all.
+// not. A client that does not know its database receives all.
 func TestTwoDatabases(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {

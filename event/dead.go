@@ -53,7 +53,7 @@ var (
 
 // bury makes a message a dead letter. Where the server refuses that, the message is tried
 // again after a while, and holds up those of its key. The server marks the message until
-// it is acknowledged: a burial that is sent again makes no second letter, and is told once.
+// it is acknowledged: a burial that is sent again makes no second letter, and is reported once.
 func (c *consumer[M]) bury(ctx context.Context, d *delivery[M]) {
 	reason, why := c.why(d)
 	s := c.stream

@@ -209,7 +209,7 @@ func (c *consumer[M]) calls() time.Duration { return min(c.o.Lease, 5*time.Secon
 
 // ack tells the server that a message is done: also when it is another's by now,
 // since done is done, and when the consumer is to end. It reports whether the server has
-// heard it.
+// received it.
 func (c *consumer[M]) ack(ctx context.Context, d *delivery[M]) (heard bool) {
 	if d == nil {
 		return true

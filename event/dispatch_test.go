@@ -143,7 +143,7 @@ func TestGraceGivesBack(t *testing.T) {
 	}
 }
 
-// A handler whose time limit is over is told, and its delivery has failed.
+// The context of a handler ends with its time limit, and its delivery has failed.
 func TestTimeout(t *testing.T) {
 	s := journal(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL()),
 		event.StreamConfig{Retry: 2, Timeout: 10 * time.Millisecond})
@@ -198,7 +198,7 @@ func TestOverdueRuns(t *testing.T) {
 	})
 }
 
-// Each death is told once, also when the replies are lost that say so.
+// Each death is reported once, also when the replies are lost that say so.
 func TestDeathsAreToldOnce(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {

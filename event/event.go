@@ -1,12 +1,10 @@
 // Package event announces what happens, on the channels that a declaration
 // names, with typed messages.
 //
-// A Topic is a channel of pub/sub: at most once. A listener that is not there at that
-// moment misses the message; what may have been missed is said (Gap, Dropped), not
-// hidden. A Stream is a durable channel: at least once. Messages are kept,
-// consumer groups acknowledge them, those of a dead consumer are claimed by
-// others, and what fails too often becomes a dead letter. An Exchange is requests
-// and answers over channels.
+// A Topic is a channel of pub/sub: at most once. A listener that is not connected at that moment misses the message;
+// Gap and Dropped report what may have been missed. A Stream is a durable channel: at least once. Messages are kept,
+// consumer groups acknowledge them, those of a dead consumer are claimed by others, and what fails too often becomes
+// a dead letter. An Exchange is requests and answers over channels.
 //
 // Every message travels in an envelope with the server's time. It is no queue of
 // jobs with priorities and delays (package queue), and no log of record: a
@@ -30,7 +28,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// Message describes what was heard on a channel.
+// Message describes what was received on a channel.
 type Message[M any] struct {
 	Channel string
 	Time    time.Time // of the server, to the millisecond; zero without an envelope
@@ -62,8 +60,7 @@ func New[M any](b keywright.Binding, codec *value.Codec[M], config Config) Topic
 // Channel returns the channel's name.
 func (t Topic[M]) Channel() string { return t.name }
 
-// In a cluster what is published on one channel goes by one node, and so stays in
-// order.
+// In a cluster one node carries all messages of a channel, so they stay in order.
 var publishScript = kernel.NewKeylessScript("event publish", parts.Later("publish"))
 
 // Publish announces m: one round trip. It is sent once; an error of class
@@ -74,7 +71,7 @@ func (t Topic[M]) Publish(ctx context.Context, m M) error {
 }
 
 // LaterPublish queues Publish in a Batch or a transaction. Its result is
-// how many have heard it; in a cluster only those of one node are counted.
+// how many have received it; in a cluster only those of one node are counted.
 func (t Topic[M]) LaterPublish(m M) keywright.Op[int64] {
 	if err := t.usable(); err != nil {
 		return t.publish("", err, "")

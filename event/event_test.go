@@ -167,7 +167,7 @@ func testPatternAndJoin(t *testing.T, url string) {
 	}
 }
 
-// A cut connection and a server that begins again are told, once each.
+// A cut connection and a server that begins again are reported, once each.
 func TestGap(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for _, sharded := range []bool{false, true} {
@@ -222,7 +222,7 @@ func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 	}
 }
 
-// A slow handler loses messages, is told how many, and holds up no one.
+// A slow handler loses messages, gets their number, and holds up no one.
 func TestDropped(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
 	slow, quick := heard{}, heard{}
@@ -256,7 +256,7 @@ func TestIteratorAndBadMessage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for ctx.Err() == nil { // until the loop below listens and has heard
+		for ctx.Err() == nil { // until the loop below listens and has received one
 			_ = c.Raw().Do(ctx, c.Raw().B().Publish().Channel("notes:a").Message("no json").Build()).Error()
 			_ = one.Publish(ctx, note{N: 7})
 			<-time.After(time.Millisecond)

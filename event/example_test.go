@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// A subscriber hears what is published after it has subscribed.
+// A subscriber receives what is published after it has subscribed.
 func Example() {
 	url, stop := keywrighttest.Example()
 	defer stop()

@@ -77,7 +77,7 @@ func TestStreamIsGone(t *testing.T) {
 }
 
 // When the node of a sharded channel and of a stream dies, its replica takes
-// over: the gap is told, and both go on.
+// over: the gap is reported, and both go on.
 func TestFailover(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A client that closes while Run waits writes nothing: it was told to.
+// A client that closes while Run waits writes nothing: it was asked to.
 func TestClosingIsNotLogged(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	var mu sync.Mutex

@@ -128,7 +128,7 @@ func TestPanicsCostTheMessage(t *testing.T) {
 	}
 }
 
-// A panic of a topic's handler costs the message and is told.
+// A panic of a topic's handler costs the message and is reported.
 func TestTopicHandlerPanics(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
 	one := topic(c, event.Config{}, "a")

@@ -9,12 +9,12 @@ import (
 	"github.com/keywright/keywright/internal/gate"
 )
 
-// Whatever comes and is taken in whatever order: nothing is heard twice or out of
-// order, and every message that is not heard is told, in its place.
+// Whatever comes and is taken in whatever order: nothing is received twice or out of
+// order, and every message that is not received is reported, in its place.
 func TestInbox(t *testing.T) {
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		in := newInbox(rapid.IntRange(1, 4).Draw(t, "limit"))
-		// the message that is due, those sent, gaps that are not told yet, the last notice
+		// the message that is due, those sent, gaps that are not reported yet, the last notice
 		next, sent, gaps, last := 0, 0, 0, ""
 		take := func() bool {
 			i, ok := in.take()
@@ -66,8 +66,8 @@ func TestInbox(t *testing.T) {
 	})
 }
 
-// TestDropsAreAddedUp: while no message is taken, channels are lost and heard again and messages are dropped, and what
-// waits does not grow.
+// TestDropsAreAddedUp: while no message is taken, channels are lost and received again and messages are dropped, and
+// what waits does not grow.
 func TestDropsAreAddedUp(t *testing.T) {
 	in := newInbox(1)
 	in.put(item{channel: "c", text: "heard"})

@@ -133,8 +133,8 @@ func (c *consumer[M]) ids() []string {
 // has given it back still run.
 const givenBack = "given back"
 
-// giveBack gives back what is in hand and has not begun, uncounted, or was cut off by the
-// end. No sign of life is given for it any more, whether the server hears of it or not.
+// giveBack returns, without counting an attempt, the messages that have not begun and those that the shutdown
+// interrupted. Their claims are not renewed any more, even if the server does not receive this call.
 func (c *consumer[M]) giveBack(ctx context.Context) error {
 	ctx, cancel := lingering(ctx, c.calls())
 	defer cancel()

@@ -21,9 +21,9 @@ func (g *Gap) Error() string {
 	return fmt.Sprintf("messages on %q may have been missed while the connection was down", g.Channel)
 }
 
-// Refused says that the server refuses a channel that was heard before, since the
-// login may not hear it any more. No message comes until a Gap: the channel is asked
-// for again, and that says that it is heard.
+// Refused says that the server refuses a channel that was received before, since the
+// login may not subscribe to it any more. No message comes until a Gap: the channel is asked
+// for again; the Gap says that messages come again.
 type Refused struct {
 	Channel string
 	Err     error // as the server said it
@@ -44,7 +44,7 @@ func (d *Dropped) Error() string {
 	return fmt.Sprintf("%d messages were dropped: the handler is slower than they come", d.Messages)
 }
 
-// Handle hears messages, one after the other, in the order in which they were
+// Handle receives messages, one after the other, in the order in which they were
 // published to a channel. With an error there is no message but a notice: a *Gap,
 // a *Refused, a *Dropped, a *keywright.DecodeError for a message that is not as declared, or
 // a *keywright.Error for one that does not open (encrypted fields).
@@ -88,22 +88,22 @@ func Join[M any](topics ...Topic[M]) (all Topics[M]) {
 
 // Options of a subscription. The zero value is a good choice.
 type Options struct {
-	// Buffer is how many messages may wait for the handler; 0: 1024. What comes
-	// when it is full is dropped, and said to be (Dropped).
+	// Buffer bounds how many messages wait for the handler. Further messages are dropped, and a Dropped reports how
+	// many. 0: 1024.
 	Buffer int
 }
 
-// Subscribe lets handle hear the channel until stop is called, or ctx ends. When
+// Subscribe passes the messages of the channel to handle until stop is called, or ctx ends. When
 // it returns the server has confirmed: one round trip, none if the client listens
 // to the channel already. stop returns when handle has; it must not be called by
-// handle itself. When the client closes, handle hears keywright.ErrClosed, and no
-// more. A panic of handle costs the message; handle is told of it (*Panicked).
+// handle itself. When the client closes, handle receives keywright.ErrClosed, and no
+// more. A panic of handle costs the message; handle is notified of it (*Panicked).
 func (t Topic[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (stop func(), err error) {
 	return Join(t).Subscribe(ctx, o, handle)
 }
 
 // All returns the messages of the channel until ctx ends or the loop is left. An
-// error beside a message is a notice, as for a Handle; one that is none of those
+// error beside a message is a notice, as for a Handle; any other error
 // ends it: the subscription failed, or the client was closed.
 func (t Topic[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], error] {
 	return Join(t).All(ctx, o)
@@ -250,7 +250,7 @@ func (t Topics[M]) source(ctx context.Context, in *inbox, s source) (func(), err
 	return t.one.client.Subscribe(ctx, s.name, l)
 }
 
-// inbox holds what was heard until the handler has time. It never waits: it is
+// inbox holds what was received until the handler has time. It never waits: it is
 // filled by the reader of the connection.
 type inbox struct {
 	limit int
@@ -289,7 +289,7 @@ func (in *inbox) put(i item) {
 }
 
 // notice is never dropped. One of the same kind of a channel with no message in
-// between makes the one before needless: a handler that hears the later looks later.
+// between makes the one before needless: a handler that receives the later looks later.
 func (in *inbox) notice(i item) {
 	in.mu.Lock()
 	if at := in.told(i); at >= 0 {
@@ -327,7 +327,7 @@ func (in *inbox) tell() {
 }
 
 // addUp makes one of two notices of dropped messages, the second at a place, with nothing between them: else they
-// would grow in number while channels are lost and heard again, and no message is taken.
+// would grow in number while channels are lost and received again, and no message is taken.
 func (in *inbox) addUp(at int) {
 	if at == 0 || at >= len(in.items) {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// post describes where a client hears the answers to its calls: one subscription for
+// post describes where a client receives the answers to its calls: one subscription for
 // each channel of answers while calls wait for them, however many do.
 type post struct {
 	name string // on whose channels the answers come
@@ -141,7 +141,7 @@ func (b *box) await(id string, n int) *inbox {
 	return in
 }
 
-// done says that a call wants no more answers.
+// done ends the answers of a call.
 func (b *box) done(id string) {
 	b.post.mu.Lock()
 	delete(b.calls, id)

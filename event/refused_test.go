@@ -10,8 +10,8 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestPermissionTakenAway: a subscription whose login may not hear its channel any
-// more is told, once, and hears of it when it may again.
+// TestPermissionTakenAway: a subscription whose login may not subscribe to its channel any
+// more is notified once, and again when it may.
 func TestPermissionTakenAway(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("ACL", "SETUSER", "mail", "on", ">secret", "+@all", "~*", "&*")
@@ -54,7 +54,7 @@ func TestPermissionTakenAway(t *testing.T) {
 	defer stop()
 	serving(t, exchange(c, event.Config{}), event.ServeOptions{OnError: say}, double)
 	first(t, exchange(c, event.Config{}))
-	s.Do("ACL", "SETUSER", "mail", "resetchannels", "&other:*") // this closes connections that hear more
+	s.Do("ACL", "SETUSER", "mail", "resetchannels", "&other:*") // this closes connections with other subscriptions
 	eventually(t, "both are told",
 		func() bool { return count("refused notes:open") == 1 && count("refused notes:ask") == 1 })
 	s.Do("ACL", "SETUSER", "mail", "&*")

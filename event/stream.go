@@ -18,12 +18,12 @@ import (
 
 // StreamConfig describes what the declaration says of a durable channel.
 type StreamConfig struct {
-	MaxLen int64         // messages kept at least; trimmed approximately when one is published; 0: no bound
-	Age    time.Duration // kept so long, and the key with them; 0: for ever
-	Retry  int           // deliveries before a message is a dead letter; 0: 5
-	// Timeout is how long a handler may work on a message in one go; 0: without end. Its
-	// context ends then with ErrTimeout, and the delivery has failed, unless the handler
-	// returns nil. One that goes on holds its key until it returns.
+	MaxLen int64         // how many messages are kept at least; a publish trims the stream approximately; 0: no limit
+	Age    time.Duration // how long messages, and the key, are kept; 0: no limit
+	Retry  int           // how many deliveries a message has before it is a dead letter; 0: 5
+	// Timeout bounds how long a handler may work on one delivery. Then its context ends with ErrTimeout, and the delivery
+	// has failed unless the handler returns nil. A handler that does not return holds its key until it does. 0: no
+	// limit.
 	Timeout time.Duration
 	Plain   bool // the entry has the data alone, without the time
 }
@@ -198,7 +198,7 @@ const (
 // At returns the place of the first message published at t or later.
 func At(t time.Time) Position { return Position(strconv.FormatInt(t.UnixMilli(), 10)) }
 
-// Behind returns the place after a message.
+// Behind returns the position after a message.
 func Behind(id string) Position { return Position("(" + id) }
 
 // Read gives messages between two places, at most limit, oldest first, whether

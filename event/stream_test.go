@@ -253,7 +253,7 @@ func TestShutdown(t *testing.T) {
 	eventually(t, "the second has the rest", func() bool { return len(second.numbers()) == 19 })
 }
 
-// What trimming takes is told, before and after.
+// What trimming takes is reported, before and after.
 func testTrim(t *testing.T, url string) {
 	s := journal(open(t, url), event.StreamConfig{})
 	publish(t, s, 0, 1300)
@@ -287,7 +287,7 @@ func testTrim(t *testing.T, url string) {
 }
 
 // What was trimmed before it was delivered, or before it was acknowledged, is
-// told.
+// reported.
 func testTrimmed(t *testing.T, url string) {
 	s := journal(open(t, url), event.StreamConfig{})
 	publish(t, s, 0, 3)

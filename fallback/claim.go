@@ -16,7 +16,7 @@ var claims sync.Map
 // claim takes a store for a guard, until release.
 func claim(s Store, guard any) error {
 	if !reflect.ValueOf(s).Comparable() {
-		return nil // it cannot be told from others
+		return nil // it cannot be distinguished from others
 	}
 	if _, taken := claims.LoadOrStore(s, guard); taken {
 		return ErrGuarded

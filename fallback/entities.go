@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// Entities represents the items of a declared entity behind a guard. The entity must have a
+// Entities represents the items of a declared entity under a guard. The entity must have a
 // version (stamps: {version: version}). It holds items as they are stored: what is
 // declared encrypted stays sealed in the second store. An item that waits for the
 // server has no new stamps yet.
@@ -20,7 +20,7 @@ type Entities[I, T any] struct {
 	texts entity.Texts[I, T]
 }
 
-// NewEntities puts a second store behind the items of an entity. Close it.
+// NewEntities gives the items of an entity a second store. Close it.
 func NewEntities[I, T any](s *entity.Store[I, T], second Store, o Options) (*Entities[I, T], error) {
 	t := items[I, T]{s.Texts()}
 	if err := t.Versioned(); err != nil {

@@ -58,7 +58,7 @@ func memoSpec(prefix string) *entity.Spec[string, memo] {
 	}
 }
 
-// memos represents an entity behind a guard, and past it.
+// memos represents an entity under a guard, and past it.
 type memos struct {
 	world
 	e    *fallback.Entities[string, memo]
@@ -247,7 +247,7 @@ func TestWithoutVersion(t *testing.T) {
 	}
 }
 
-// TestEntitiesInACluster: every node stands still for a while; the keys of the entity
+// TestEntitiesInACluster: every node is stopped for a while; the keys of the entity
 // lie in one slot, or in several.
 func TestEntitiesInACluster(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {

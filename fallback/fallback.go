@@ -116,47 +116,40 @@ type Quick[T any] interface {
 
 // Options of a Guard. The zero value is a good choice.
 type Options struct {
-	Name string // of the items, in errors and logs; "" says "item"
+	Name string // of the items, in errors and logs; "": "item"
 
-	// Patience is how long a read may take before the server counts as failing;
-	// 0: 250 ms. WritePatience is that of writes; 0: 1 s. Five failures in a row,
-	// and the server is left alone for about a second, then tried by one call.
+	// Patience bounds how long a read takes before it counts as a failure of the server, WritePatience a write. After
+	// five failures in a row no call is sent for about a second; then one call tries again. 0: 250 ms and 1 s.
 	Patience, WritePatience time.Duration
-	// MissesToo looks into the second store also for what Redis does not have. Else
-	// a miss is believed.
+	// MissesToo reads the second store also when Redis does not have the item. false: Redis is believed.
 	MissesToo bool
-	// Blind sends a write without a condition as it is. Else it gets that of the
-	// version that was seen last, which costs a round trip more if none was, or if
-	// another has written since. A blind write whose reply is lost may reach the
-	// server late, and then overwrites newer data.
+	// Blind sends an unconditional write as it is: if its reply is lost it may reach the server late and then overwrites
+	// newer data. false: the write gets the condition of the last version seen, which costs one round trip more if none
+	// was seen or if another program has written since.
 	Blind bool
-	// MaxAge is how old a copy may be that is given to a reader; 0: any age until
-	// the item's own deadline.
+	// MaxAge bounds how old a copy may be that a reader gets. 0: any age until the item's own deadline.
 	MaxAge time.Duration
 
-	// Fresh is how long a copy in the second store counts as new: until then another
-	// read of the same version does not write it again. 0: 1 s; -1: always write.
+	// Fresh sets how long a copy in the second store counts as new: another read of the same version does not write it
+	// again. 0: 1 s; -1: each read writes it.
 	Fresh time.Duration
-	// Flush is how long a copy may wait in memory before it is written; 0: 100 ms.
+	// Flush bounds how long a copy waits in memory before it is written. 0: 100 ms.
 	Flush time.Duration
-	// Waiting is how many copies may wait in memory; 0: 4096. Beyond, copies are
-	// dropped and counted.
+	// Waiting bounds how many copies wait in memory. Further copies are dropped and counted. 0: 4096.
 	Waiting int
 
-	// Probe is how often a server that is away, or that has writes waiting for it, is
-	// asked whether it is back; 0: 500 ms, half of it at random.
+	// Probe sets how often a server is asked that is away or that has writes waiting for it, half of it at random. 0:
+	// 500 ms.
 	Probe time.Duration
-	// Rate is how many waiting writes are applied per second; 0: 1000.
+	// Rate bounds how many waiting writes are applied per second. 0: 1000.
 	Rate int
-	// Lease runs the replay under a lease, so that one process at a time does it:
-	// the method Do of a lock.Lock. nil: every process for itself. Either way no
-	// process applies the log of another.
+	// Lease runs the replay under a lease, so that one process at a time does it: the method Do of a lock.Lock. No
+	// process applies the log of another. nil: each process replays when it can.
 	Lease func(ctx context.Context, replay func(context.Context) error) error
 
-	// OnConflict is told each write that lost against newer data. It is in
-	// Store.Conflicts too.
+	// OnConflict receives each write that lost against newer data, which is in Store.Conflicts, too. nil: no call.
 	OnConflict func(Conflict)
-	// OnEvent is told what happens, for metrics. It should be quick.
+	// OnEvent receives what happens, for metrics. It must be quick. nil: no call.
 	OnEvent func(Event)
 	Logger  *slog.Logger // names and counts, never an id or a value; nil: nothing
 }
@@ -184,7 +177,7 @@ var eventNames = [...]string{"went away", "came back", "from copy", "accepted", 
 // String implements fmt.Stringer.
 func (e Event) String() string { return eventNames[e] }
 
-// Guard represents a target with a second store behind it. It is safe for concurrent use.
+// Guard represents a target with a second store. It is safe for concurrent use.
 // A Store belongs to one Guard at a time.
 type Guard[T any] struct {
 	target  Target[T]

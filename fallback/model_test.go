@@ -15,13 +15,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// faulty represents a target that fails as it is told: without luck, so that a model can
+// faulty represents a target that fails on command: without chance, so that a model can
 // say what has to become of every write.
 type faulty struct {
 	hashes
 	mu    sync.Mutex
 	down  bool
-	fault string // of the next write: "reply" and "request" are lost, "late" arrives when it is told to
+	fault string // of the next write: "reply" and "request" are lost, "late" arrives on command
 	late  []func()
 }
 

@@ -61,7 +61,7 @@ func (g *Guard[T]) Get(ctx context.Context, id string) (Answer[T], error) {
 	return g.second(context.WithoutCancel(ctx), id, err)
 }
 
-// ask returns a read of the target that the breaker hears of.
+// ask returns a read of the target that the breaker records.
 func (g *Guard[T]) ask(ctx context.Context, id string) (Item[T], error) {
 	return g.patiently(ctx, id, g.target.Get)
 }

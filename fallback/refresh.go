@@ -293,7 +293,7 @@ func (g *Guard[T]) settle(ctx context.Context, id string) error {
 }
 
 // errBehind reports a copy older than the version that a change was made to.
-var errBehind = errors.New("the copy is behind")
+var errBehind = errors.New("the copy lags")
 
 // merge returns the copy with the changes that were made; found is false if there is
 // nothing to store.

@@ -34,7 +34,7 @@ func (r Record) Alive(now time.Time) bool {
 	return !r.Gone && (r.Expires.IsZero() || now.Before(r.Expires))
 }
 
-// Shown returns the version that a reader is told: what the target's will be when every
+// Shown returns the version that a reader gets: what the target's will be when every
 // write that waits has been applied, unless the item is new.
 func (r Record) Shown() int64 { return r.Version + int64(r.Pending) }
 
@@ -88,7 +88,7 @@ type Entry struct {
 	ID  string
 	Change
 	Base      int64     // the version that the first of the item's writes is based on, plus how many are before this one
-	Deadline  time.Time // of the item behind this write; zero: none
+	Deadline  time.Time // of the item after this write; zero: none
 	At        time.Time // when it was accepted
 	Ambiguous bool      // it was sent before and its reply was lost: it may have been applied
 }

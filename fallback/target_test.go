@@ -137,7 +137,7 @@ func (h hashes) Same(_ string, stored, wanted fallback.Fields) bool {
 	return maps.Equal(stored, wanted)
 }
 
-// world represents a server behind a proxy, and a guard.
+// world represents a server with a proxy before it, and a guard.
 type world struct {
 	*testing.T
 	s     *keywrighttest.Server

@@ -167,7 +167,7 @@ func (g *Guard[T]) versionOf(ctx context.Context, id string) (int64, error) {
 	return item.Version, err
 }
 
-// order returns a write to the target that the breaker hears of.
+// order returns a write to the target that the breaker records.
 func (g *Guard[T]) order(ctx context.Context, id string, c Change) (int64, error) {
 	short, cancel := context.WithTimeout(ctx, g.o.WritePatience)
 	defer cancel()
@@ -180,7 +180,7 @@ func (g *Guard[T]) order(ctx context.Context, id string, c Change) (int64, error
 type acceptance struct {
 	cause     error
 	ambiguous bool // it was sent, and may have been applied
-	behind    bool // only behind others of the item
+	behind    bool // waits for other writes of the item
 }
 
 var errNoneWaits = errors.New("no write of the item waits")

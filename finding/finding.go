@@ -28,7 +28,7 @@ const (
 )
 
 // Position represents a place in a declaration. Line and Column count from 1; Column
-// and EndColumn count characters (runes), not bytes, so that a caret stands
+// and EndColumn count characters (runes), not bytes, so that a caret is
 // right under CJK text too. The zero Position means "no place in a file".
 type Position struct {
 	File      string

@@ -198,7 +198,7 @@ func TestExcerptsAreCut(t *testing.T) {
 }
 
 // Tens of thousands of ignore comments are not held against tens of thousands of
-// findings: what is too much is told.
+// findings: what is too much is reported.
 func TestIgnoreCommentsAreBounded(t *testing.T) {
 	text := []byte(strings.Repeat("# keywright:ignore KW101 because\na: b\n", 3*maxIgnores))
 	found, faults := readIgnores("k.yaml", text, []Rule{{Code: "KW101"}})

@@ -92,7 +92,7 @@ func TestBaselineOfGroups(t *testing.T) {
 	}
 }
 
-// TestBaselineOfOneCount: a baseline that has one count for all groups still holds, and is told.
+// TestBaselineOfOneCount: a baseline that has one count for all groups still holds, and is reported.
 func TestBaselineOfOneCount(t *testing.T) {
 	all := func(BaselineEntry) bool { return true }
 	old := undeclaredIn("a 3")

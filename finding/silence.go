@@ -17,7 +17,7 @@ func Rules() []Rule {
 				"for all of it.", "remove the comment"},
 		{"KW091", "expired-ignore", Warning, "An ignore comment has passed its date",
 			"`# keywright:ignore KW204 until 2027-03-01 reason` silences until that day begins (UTC). After it the finding is " +
-				"shown again, and so is this one, until somebody has decided again.",
+				"shown again, and so is this one, until a person has decided again.",
 			"mend what it silences, or give it a new date and a reason"},
 		{"KW092", "malformed-ignore", Warning, "An ignore comment cannot be read",
 			"The form is `# keywright:ignore CODE[,CODE] [until YYYY-MM-DD] reason`. The reason is not optional: who comes " +

@@ -55,7 +55,7 @@ func Check(dir fs.FS, f File) State {
 
 // Ours reports whether a text was generated: the marker is in its first lines.
 // An ACL file has no comments; it is ours while it has the generated form and
-// nobody has added passwords, which must not get lost.
+// no one has added passwords, which must not get lost.
 func Ours(text []byte) bool {
 	head := text[:min(len(text), 512)]
 	return bytes.Contains(head, []byte(Marker)) || aclFile.Match(text)

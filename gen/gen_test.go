@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOursACL: an ACL file cannot say that it was generated; one that somebody
+// TestOursACL: an ACL file cannot say that it was generated; one that someone
 // gave passwords is not replaced.
 func TestOursACL(t *testing.T) {
 	line := "user web on resetkeys resetchannels -@all +get ~cache:* &news\n"

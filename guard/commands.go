@@ -174,7 +174,7 @@ func (c *command) kind(i int) keyspace.Kind {
 	return kinds[c.group]
 }
 
-// lookup finds a command and what it is called; a container command is told by
+// lookup finds a command and what it is called; a container command is reported by
 // its first argument.
 func lookup(args []string) *command {
 	if len(args) == 0 {

@@ -41,7 +41,7 @@ const (
 	TTLTooLong                           // its TTL is above what is declared
 	TTLForbidden                         // it has a TTL and must never expire
 	Dangerous                            // KEYS, FLUSHALL and others that concern more than declared keys
-	UnknownCommand                       // where its keys are cannot be told
+	UnknownCommand                       // where its keys are cannot be decided
 	ByHand                               // a write to keys that only their construct writes: a lock, a queue, an entity
 	UndeclaredChannel                    // no channel has this name
 	// only the server can tell, afterwards, whether the key has the TTL and type it must have
@@ -50,7 +50,7 @@ const (
 
 var problemNames = [...]string{"", "undeclared key", "key under a former name", "wrong type", "key without a TTL",
 	"TTL too long", "TTL on a key that must never expire", "dangerous command", "unknown command",
-	"a write that only the construct may do", "undeclared channel", "cannot be told from the arguments"}
+	"a write that only the construct may do", "undeclared channel", "cannot be found in the arguments"}
 
 // String implements fmt.Stringer.
 func (p Problem) String() string { return problemNames[p] }
@@ -82,13 +82,12 @@ func (v *Violation) Error() string {
 
 // Options of a guard. The zero value refuses.
 type Options struct {
-	// Report is called for each violation instead of refusing the command: for
-	// staging. It may be called from several goroutines. nil: a command that
-	// violates the declaration is not sent, or, where only its outcome tells,
-	// gives the *Violation instead of its reply.
+	// Report receives each violation, and the command is sent: for staging. Several goroutines may call it at the same
+	// time. nil: a command that violates the declaration is not sent; where only the reply shows the violation, the
+	// caller gets the *Violation in its place.
 	Report func(*Violation)
-	// Ignore are prefixes of packages that callers are not looked for in, beside
-	// those of rueidis and of keywright: your own wrappers.
+	// Ignore lists prefixes of packages that are not named as the caller, beside those of rueidis and of keywright: your
+	// own wrappers.
 	Ignore []string
 }
 

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// ttlOf reads the TTL that a command gives its key out of its arguments: 0 for
-// none at all. ok is false where the arguments do not tell: the TTL of before
-// may stay, or the time is absolute.
+// ttlOf reads the TTL of a key from the arguments of a command; 0: it has none. ok is false where the arguments do
+// not decide it: the old TTL may stay, or the time is absolute.
 func ttlOf(c *command, args []string) (ttl time.Duration, ok bool) {
 	switch c.name {
 	case "set":

@@ -34,43 +34,38 @@ type Options struct {
 
 	Insecure bool // do not verify the server's certificate
 
-	// Timeout bounds dialling, and how long a command may wait for its reply
-	// before the connection is given up; 0: 5 s. With client-side caching it
-	// also bounds how stale a cached value can be while a network partition
-	// drops packets without closing the connection (about 1.2 times this).
+	// Timeout bounds dialling, and how long a command waits for its reply before the connection is given up. With
+	// client-side caching it also bounds how stale a cached value can be while a network partition drops packets without
+	// closing the connection (about 1.2 times this). 0: 5 s.
 	Timeout time.Duration
-	// Attempts is how often a read or an idempotent script is sent at most, and
-	// a write that was refused without being applied; 0: 8, which span about a
-	// second. 16 span about seven, as long as most failovers take; the context of
-	// a call ends it earlier. 1 turns retries off. Without a deadline a read may
-	// wait Attempts times Timeout for a server that is frozen.
+	// Attempts bounds how often a read or an idempotent script is sent, and a write that was refused without being
+	// applied. 8 attempts take about a second, 16 about seven, as long as most failovers; the context of a call ends them
+	// earlier. 1 turns retries off. Without a deadline a read may wait Attempts times Timeout for a frozen server. 0: 8.
 	Attempts int
-	// Backoff is the wait before the second attempt; it doubles up to a second,
-	// half of it at random. 0: 10 ms.
+	// Backoff sets the wait before the second attempt. It doubles with each attempt up to a second, half of it at random.
+	// 0: 10 ms.
 	Backoff time.Duration
-	// NoCache does without client-side caching, which needs RESP3. So does a client whose ACL user may not use it: it
-	// says so to the Logger.
+	// NoCache turns off client-side caching, which needs RESP3. A client whose ACL user may not use it does without, too,
+	// and tells the Logger.
 	NoCache bool
-	// Connections per server for pipelined commands, as a power of two: 2 means
-	// four. 0: rueidis' choice; -1: one.
+	// Connections sets how many connections per server send pipelined commands, as a power of two: 2 means four. 0:
+	// rueidis' choice; -1: one.
 	Connections int
-	// MaxFlushDelay lets the writer gather commands for so long: fewer system
-	// calls under load, a later reply for a single caller. 0: none; 20 µs is a
-	// sensible value for a busy server.
+	// MaxFlushDelay bounds how long the writer collects commands: fewer system calls under load, a later reply for a
+	// single caller. 20 µs is a sensible value for a busy server. 0: no delay.
 	MaxFlushDelay time.Duration
 
 	Hooks []Hook // called around every operation, in order
-	// Logger gets operations at Debug and failures at Warn, with names of entries and never keys or values. nil:
-	// slog.Default, for what no caller hears: notices, and errors of workers without OnError. One of
-	// slog.DiscardHandler: nothing.
+	// Logger receives operations at Debug and failures at Warn, with names of entries and never keys or values. It also
+	// receives what no caller gets: notices, and errors of workers without OnError. nil: slog.Default; for no logs, one
+	// of slog.DiscardHandler.
 	Logger *slog.Logger
 
-	// Sealer seals and opens what is declared encrypted; without one that can
-	// neither be written nor read.
+	// Sealer seals and opens what is declared encrypted. nil: such values can neither be written nor read.
 	Sealer Sealer
 
-	// Wrap may put something between this client and rueidis, such as a guard. It
-	// must pass the contexts of calls on, or what is made of them.
+	// Wrap returns a client between this one and rueidis, such as a guard. That client must pass on the contexts of
+	// calls, or contexts derived from them.
 	Wrap func(rueidis.Client) rueidis.Client
 
 	Getenv func(string) string // for KEYWRIGHT_URL, REDIS_URL and REDISCLI_AUTH; nil: no environment
@@ -88,7 +83,7 @@ type Client struct {
 	hooks    []Hook
 	noticing bool // a hook wants notices
 	log      *slog.Logger
-	talks    bool // the logger hears of operations, too
+	talks    bool // the logger gets operations, too
 	unheard  unheard
 	now      func() time.Time
 	hub      *invalidations // nil without client-side caching

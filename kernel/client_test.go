@@ -195,7 +195,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestTransact: two writers lose nothing of each other, and a conflict that
-// never ends is told.
+// never ends is reported.
 func TestTransact(t *testing.T) {
 	brands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := keywrighttest.Start(t, brand)

@@ -53,7 +53,7 @@ func TestDialErrorsAreNotSent(t *testing.T) {
 	if class, again, _ := judge(err, true); class != NotApplied || !again {
 		t.Errorf("%v: %v %t", err, class, again)
 	}
-	// The gate has kept what the dial failed with: it is told again in the same words.
+	// The gate has kept what the dial failed with: it is reported again in the same words.
 	_, again := g.Dial(&conn.Departure{Context: context.Background()}, "127.0.0.1:1", &net.Dialer{}, nil)
 	if n := strings.Count(fmt.Sprint(again), "dial tcp"); n != 1 || !notSent(again) {
 		t.Errorf("%d times dial: %v", n, again)

@@ -143,7 +143,7 @@ func isOperation(t reflect.Type) bool {
 	return t.PkgPath() == "github.com/keywright/keywright/kernel" && (name == "Op" || name == "Act")
 }
 
-// isHandle reports whether a type is one of ours that has operations, or methods with a
+// isHandle reports whether a type of this module has operations, or methods with a
 // context.
 func isHandle(t reflect.Type) bool {
 	at := t

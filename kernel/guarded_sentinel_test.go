@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// speaking answers the commands of each connection by their names, all others by +OK. told is told
+// speaking answers the commands of each connection by their names, all others by +OK. told gets
 // the name of each answer that was sent.
 func speaking(t *testing.T, answers map[string]string, told func(name string)) (addr string) {
 	t.Helper()

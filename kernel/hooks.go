@@ -50,7 +50,7 @@ func (o Outcome) Kind() string {
 // Hook is called around every operation. Start may return a context of its own
 // (with a span in it, say) that the operation then runs under; Done gets the
 // same context. They are called by the goroutine of the caller. Notice is called
-// for what happens to constructs, by a goroutine of theirs. Each may be nil, and
+// for what happens to constructs, by a goroutine of the constructs. Each may be nil, and
 // should be quick.
 type Hook struct {
 	Start  func(ctx context.Context, call Call) context.Context
@@ -120,7 +120,7 @@ func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
 
 // loggable returns an error without what a log must not hold: the key of a
 // DecodeError. Error replies of a server may quote arguments of a script, so of
-// those only the code is told.
+// those only the code is logged.
 func loggable(err error) string {
 	switch e := err.(type) {
 	case interface{ Unwrap() []error }: // of a batch

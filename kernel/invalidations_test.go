@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestInvalidations: who has registered and then read is told of a change, of a
+// TestInvalidations: who has registered and then read is notified of a change, of a
 // flush, and of a connection that broke.
 func TestInvalidations(t *testing.T) {
 	brands(t, func(t *testing.T, brand keywrighttest.Brand) {

@@ -15,8 +15,8 @@ import (
 	"github.com/keywright/keywright/notice"
 )
 
-// TestNotices: every hook hears every notice; the logger writes one line for what
-// people must hear of, and nothing for a day of work.
+// TestNotices: every hook receives every notice; the logger writes one line for what
+// people must see, and nothing for a day of work.
 func TestNotices(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	var log bytes.Buffer
@@ -44,7 +44,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestNoticesOutliveTheirContext: a hook that is told of an end, such as that of a lease, can still use its context.
+// TestNoticesOutliveTheirContext: a hook that is called at an end, such as that of a lease, can still use its context.
 func TestNoticesOutliveTheirContext(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)

@@ -14,8 +14,8 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestPermanentRefusals: a right, a command or a type that is not there is told apart from what passes, and the error
-// names the command and the key. The log has the code and the command, and never a word of a sentence or a key.
+// TestPermanentRefusals: a right, a command or a type that is not there is distinguished from what passes, and the
+// error names the command and the key. The log has the code and the command, and never a word of a sentence or a key.
 func TestPermanentRefusals(t *testing.T) {
 	brands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := keywrighttest.Start(t, brand)
@@ -62,7 +62,8 @@ func TestPermanentRefusals(t *testing.T) {
 	})
 }
 
-// TestWhatNoCallerHearsIsLogged: without a logger of its own a client writes to that of slog, and nothing of operations.
+// TestWhatNoCallerHearsIsLogged: without a logger of its own a client writes to that of slog, and nothing of
+// operations.
 func TestWhatNoCallerHearsIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	old := slog.Default()

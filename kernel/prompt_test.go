@@ -58,7 +58,7 @@ func newHeld(t *testing.T) (*held, *Client) {
 }
 
 // TestNothingIsSentForACallerWhoLeft: a caller that leaves while nothing is sent is
-// told so, and it stays so.
+// refused so, and it stays so.
 func TestNothingIsSentForACallerWhoLeft(t *testing.T) {
 	h, c := newHeld(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -82,7 +82,7 @@ func TestNothingIsSentForACallerWhoLeft(t *testing.T) {
 }
 
 // TestACommandThatBlocksIsLeft: its caller leaves when its context ends, whatever the
-// client library waits for then, such as the lock of its pool; and is told truthfully
+// client library waits for then, such as the lock of its pool; and is informed truthfully
 // whether the command may have been sent.
 func TestACommandThatBlocksIsLeft(t *testing.T) {
 	for name, asks := range map[string]bool{"before it is sent": false, "when it may have been sent": true} {
@@ -116,7 +116,7 @@ func TestACommandThatBlocksIsLeft(t *testing.T) {
 }
 
 // TestWithoutAConnectionNothingIsSent: rueidis asks whether the caller is there, finds
-// no connection, and the caller leaves before it is told.
+// no connection, and the caller leaves before it gets the result.
 func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 	for _, connected := range []bool{false, true} {
 		g := conn.NewDialGate("tcp", time.Second)
@@ -140,8 +140,7 @@ func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 }
 
 // TestCallsOfCallersAreBounded: so many calls as half the ring of a connection holds are made on the goroutines of
-// their
-// callers, whatever stripes count them, and a place that is given back can be had again.
+// their callers, whatever stripes count them, and a place that is given back can be had again.
 func TestCallsOfCallersAreBounded(t *testing.T) {
 	r := conn.NewCallLimiter(nil, t.Context())
 	var all []*conn.Stripe

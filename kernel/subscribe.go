@@ -11,15 +11,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Listener hears the messages of one channel, or of those a pattern names.
+// Listener receives the messages of one channel, or of those a pattern names.
 type Listener = pubsub.Listener
 
-// Subscribe lets l hear a channel until stop is called. When it returns, the
+// Subscribe subscribes l to a channel until stop is called. When it returns, the
 // server has confirmed: no later message is missed while the connection lives.
 // All subscriptions of a client share one connection; a second one to the same
 // channel costs nothing. Messages are at most once
 // (https://redis.io/docs/latest/develop/interact/pubsub/): what needs them
-// also looks now and then. A channel that the login may not hear fails alone, with
+// also looks now and then. A channel that the login may not subscribe to fails alone, with
 // NOPERM.
 //
 // In a cluster it is one node that is listened to; PUBLISH reaches all nodes.

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/notice"
 )
 
-// ear counts what a listener hears.
+// ear counts what a listener receives.
 type ear struct {
 	mu           sync.Mutex
 	heard        []string
@@ -44,7 +44,7 @@ func (e *ear) listener() keywright.Listener {
 	}
 }
 
-// await waits until what it has heard is as it should be.
+// await waits until what it has received is as it should be.
 func (e *ear) await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	expect.Eventually(t, what, func() bool {
@@ -55,7 +55,7 @@ func (e *ear) await(t *testing.T, what string, ok func() bool) {
 }
 
 // TestAForbiddenChannelFailsAlone: who asks for a channel that the login may not
-// hear is told so at once, and the others on the connection notice nothing.
+// subscribe to is refused at once, and the others on the connection notice nothing.
 func TestAForbiddenChannelFailsAlone(t *testing.T) {
 	brands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := keywrighttest.Start(t, brand)
@@ -104,7 +104,7 @@ func TestAForbiddenChannelFailsAlone(t *testing.T) {
 	})
 }
 
-// TestAChannelIsTakenAway: a listener whose permission is taken away is told, goes
+// TestAChannelIsTakenAway: a listener whose permission is taken away is notified, goes
 // on when it is given back, and the others have one gap, since the server ends the
 // connection.
 func TestAChannelIsTakenAway(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestASlowHookIsToldWhatItMissed: of notices of connections that wait for a slow hook the
-// oldest go, the last one is told, and what was not told is counted.
+// oldest go, the last one is delivered, and what was not delivered is counted.
 func TestASlowHookIsToldWhatItMissed(t *testing.T) {
 	const many = 5 * maxWaiting
 	heard, goOn := make(chan Notice), make(chan struct{})

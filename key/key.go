@@ -183,7 +183,7 @@ func Slug(s string) (reason string) {
 	return ""
 }
 
-// Word says why s is none of the words of an enum.
+// Word says why s is not a word of an enum.
 func Word(s string, words ...string) (reason string) {
 	for _, w := range words {
 		if s == w {

@@ -40,7 +40,7 @@ func (e *Entry) Lacks(action string, ch *Channel) (lacks []Lack) {
 		if f := e.field(m.Name); f != nil && (f.Type.Encrypted || m.Type.Encrypted) {
 			lacks = append(lacks,
 				Lack{what + fmt.Sprintf(
-					" with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", m.Name),
+					" with %s, which is encrypted: it is sealed for the key of the item, and does not open elsewhere", m.Name),
 					"leave it out of the message"})
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	RankOtherNamespace
 )
 
-// Target describes what an item of the matcher stands for: exactly one of Key, Legacy,
+// Target describes what an item of the matcher belongs to: exactly one of Key, Legacy,
 // Foreign and Owned is set.
 type Target struct {
 	Key     *Key
@@ -33,7 +33,7 @@ type Target struct {
 }
 
 // Items returns the patterns of the keyspace for match.Compile, and what each of
-// them stands for.
+// them belongs to.
 func (ks *Keyspace) Items() ([]match.Item, []Target) {
 	var items []match.Item
 	var targets []Target

@@ -25,7 +25,7 @@ type Keyspace struct {
 	Owner   string // default owner
 
 	Inside     []Glob       // the namespaces in effect: they are ours as a whole
-	Siblings   []Glob       // other ones, where they are told by a type of their names
+	Siblings   []Glob       // other ones, where a type of their names distinguishes them
 	Spaces     []*Namespace // each once: of the first file, and of imported files with one of their own
 	Cluster    bool         // the team runs Redis Cluster: slot rules are errors
 	Owns       []Glob
@@ -127,7 +127,7 @@ type ShapePart struct {
 	Literal   string
 	Name      string
 	Type      *scalar.Type
-	Separator string // what stands before it, "" for the first
+	Separator string // what is before it, "" for the first
 	Optional  bool
 }
 

@@ -141,12 +141,12 @@ func (c *Cluster) move(slot string, from, to int) {
 	}
 }
 
-// setSlot says something of a slot to a primary. Valkey wants its replicas to have heard of it within two seconds, and
-// does nothing if they have not: it is told again.
+// setSlot says something of a slot to a primary. Valkey wants its replicas to know it within two seconds, and
+// does nothing if they do not: it is sent again.
 func (c *Cluster) setSlot(node int, slot, what, id string) {
 	c.t.Helper()
 	var err error
-	_ = within(patience, "the replicas do not hear of a slot", func() bool {
+	_ = within(patience, "the replicas do not know a slot", func() bool {
 		_, err = c.Nodes[node].Try("CLUSTER", "SETSLOT", slot, what, id)
 		return err == nil || !strings.Contains(err.Error(), "NOREPLICAS")
 	})

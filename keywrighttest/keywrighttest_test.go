@@ -342,7 +342,7 @@ func read(c net.Conn, want int, limit time.Duration) int {
 }
 
 // TestServersOfAFolder: a program of the folder goes before the one on PATH, and one that it does not have is taken
-// from there. What is there and cannot be started is told, not passed over.
+// from there. What is there and cannot be started is reported, not passed over.
 func TestServersOfAFolder(t *testing.T) {
 	folder := t.TempDir()
 	installed, err := exec.LookPath(string(Redis))

@@ -313,10 +313,10 @@ func (s *Server) Restart() {
 	}
 }
 
-// rewriteAOF writes the append-only file again, as whoever runs a server has to
+// rewriteAOF writes the append-only file again, as the operator of a server has to
 // when its end was torn: servers cut off the torn command and leave the MULTI it
 // was in, and with the next start drop all that was written since, up to the next
-// EXEC (https://github.com/valkey-io/valkey/pull/4342). What scripts write stands
+// EXEC (https://github.com/valkey-io/valkey/pull/4342). What scripts write is
 // in MULTI.
 func (s *Server) rewriteAOF() {
 	s.t.Helper()

@@ -321,7 +321,7 @@ func TestClientClocksWouldBreakIt(t *testing.T) {
 }
 
 // wentBack returns what happens when the clock is put back, or after a failover to a
-// machine whose clock is behind: a limit that is used up stays so, and recovers
+// machine whose clock is late: a limit that is used up stays so, and recovers
 // within a window.
 func wentBack(h *history, back time.Duration) error {
 	const most = time.Minute + 2*time.Second

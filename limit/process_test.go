@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// question describes what a process asks of a limit, and answer what it is told.
+// question describes what a process asks of a limit, and answer what it gets.
 type question struct {
 	Key, Algorithm  string
 	Limit, Burst, N int64
@@ -137,7 +137,7 @@ func modelOf(q question) func(n, now int64) Result {
 	}[q.Algorithm]
 }
 
-// TestLimitsOfTwoProcesses: what two processes are told, one after the other or both at
+// TestLimitsOfTwoProcesses: the answers that two processes get, one after the other or both at
 // once, is what the model says to the one that came first, also when the server's clock
 // is put forward or back meanwhile. That clock stays where it is between its steps: every
 // answer is exact. A key is over only when the model says that all is free again.

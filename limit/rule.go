@@ -55,7 +55,7 @@ func GCRA(limit int64, per time.Duration, burst int64) Rule {
 	}
 	each := 1 + (per.Microseconds()-1)/limit
 	if float64(each)*float64(limit) > 1.01*float64(per.Microseconds()) {
-		r.err = fmt.Errorf("%d per %v cannot be told in whole microseconds within 1 %%", limit, per)
+		r.err = fmt.Errorf("%d per %v cannot be expressed in whole microseconds within 1 %%", limit, per)
 	}
 	if float64(each)*float64(burst) > maxSpan {
 		r.err = fmt.Errorf("a burst of %d at %d per %v reaches too far ahead", burst, limit, per)

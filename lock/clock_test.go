@@ -15,7 +15,7 @@ import (
 )
 
 // steps say what a server's clock is moved to, one after the other: a minute
-// ahead, an hour behind, and back.
+// fast, an hour slow, and back.
 var steps = []time.Duration{time.Minute, -time.Hour, 0, time.Hour, -time.Minute, 0}
 
 // TestClockSteps moves the server's clock under holders, waiters and those who

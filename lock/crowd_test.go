@@ -65,7 +65,7 @@ func TestThousandsGiveUp(t *testing.T) {
 	}
 }
 
-// TestLeavingFromTheMiddle: whoever leaves, the others are served in their order.
+// TestLeavingFromTheMiddle: when waiters leave, the others are served in their order.
 func TestLeavingFromTheMiddle(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	l := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour})

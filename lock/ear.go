@@ -8,11 +8,11 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// linger says how long a channel is listened to after the last waiter: a lock
+// linger says how long a subscription is kept after the last waiter: a lock
 // that is contended is so again soon.
 const linger = 10 * time.Second
 
-// ear represents one channel that is listened to, for all waiters of this process.
+// ear represents one subscription to a channel, for all waiters of this process.
 type ear struct {
 	open    bool // the server has confirmed
 	stop    func()
@@ -27,7 +27,7 @@ func (e *ear) add(w *waiter) {
 	e.timer.Stop()
 }
 
-// listen lets w hear its channel. When it returns, nothing that is said later is
+// listen subscribes w to its channel. When it returns, no later message is
 // missed.
 func (all *rooms) listen(ctx context.Context, w *waiter) error {
 	channel := w.lock.keys.Channel
@@ -60,7 +60,7 @@ func (all *rooms) listen(ctx context.Context, w *waiter) error {
 	return nil
 }
 
-// deaf lets w hear nothing any more.
+// deaf ends the subscription of w.
 func (all *rooms) deaf(w *waiter) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -87,7 +87,7 @@ func (all *rooms) shut(channel string, e *ear) {
 	}
 }
 
-// hear gives a message to the waiter it is for: "granted TOKEN …", "free TOKEN".
+// hear gives a message to the waiter that it is for: "granted TOKEN …", "free TOKEN".
 func (all *rooms) hear(e *ear) func(string) {
 	return func(text string) {
 		_, rest, _ := strings.Cut(text, " ")

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// One holder at a time; a second caller that does not wait is told so.
+// One holder at a time; a second caller that does not wait gets an error.
 func Example() {
 	url, stop := keywrighttest.Example()
 	defer stop()

@@ -29,7 +29,7 @@ func MutateMargin(t *testing.T) {
 }
 
 // AwaitLine waits until so many of this process wait after the one that holds
-// the lock or, with standing, after the first of them, who is in the queue.
+// the lock or, with standing, after the first of them, that is in the queue.
 func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
 	t.Helper()
 	if standing {

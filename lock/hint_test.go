@@ -151,7 +151,7 @@ func quorum(t *testing.T, clients []*keywright.Client) lock.Quorum {
 	return q
 }
 
-// TestForbiddenChannel: a user that may not hear a lock's channel is told so when it
+// TestForbiddenChannel: a user that may not subscribe to a lock's channel gets an error when it
 // would have to wait, by the name of what is missing; one of whom that is taken away
 // while it waits still gets the lock, by asking.
 func TestForbiddenChannel(t *testing.T) {

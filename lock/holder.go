@@ -16,7 +16,7 @@ type Holder struct {
 	Fence int64 // the last fencing token that was given
 	// Since is how long ago, by the server's clock, the holder got it. It is
 	// right as long as fences follow that clock, which they do but after a
-	// failover to a server whose clock is behind.
+	// failover to a server whose clock is late.
 	Since   time.Duration
 	Waiting int64 // processes in the queue
 	Sharing int64 // who hold it together with others
@@ -55,10 +55,9 @@ func readHolder(r kernel.Reply) (h Holder, err error) {
 	return h, nil
 }
 
-// Break takes the lock from the holder of a token, any holder, and hands it
-// on; false if it is held by that token no more. Its holder learns it at once if
-// it has held for longer than a moment, else with its next renewal. It is for
-// people: nothing in a program should need it. One round trip.
+// Break takes the lock from the holder of a token, any holder, and hands it on; false if that token does not hold it
+// any more. The holder is notified at once if it watches the key (see unwatched), else at its next renewal. It is for
+// people: no program should need it. One round trip.
 func (l Lock) Break(ctx context.Context, token string) (bool, error) {
 	if err := l.check(); err != nil {
 		return false, err

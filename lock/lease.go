@@ -98,7 +98,7 @@ func (w *waiter) begin(ctx context.Context, fence int64, deadline time.Time, who
 // network does. A renewal that got no answer does not count.
 func (lease *Lease) Context() context.Context { return lease.life.context() }
 
-// context is made when it is asked for: who holds a lock for a moment never does.
+// context is made when it is asked for: short holds never ask.
 func (lf *life) context() context.Context {
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
@@ -150,14 +150,13 @@ func (lease *Lease) Renew(ctx context.Context) error {
 
 func (lease *Lease) lost() error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: lease.lock.entry.Name, Err: ErrLost,
-		Hint: "stop what the lock protects: somebody else may hold it"}
+		Hint: "stop what the lock protects: another holder may have it"}
 }
 
-// Release gives the lock back and hands it to the next. ErrLost if it was lost
-// before: then nothing was released, least of all another holder's lock. To
-// release twice does nothing. After a lost reply it is asked again and may then
-// say ErrLost although the first one did it. When ctx ends, or has ended, it
-// returns, and the lock is given back in the background. One round trip.
+// Release gives the lock back and hands it to the next. It returns ErrLost if the lock was lost before: then nothing
+// is released, in particular no lock of another holder. A second call does nothing. After a lost reply the release is
+// sent again and may then return ErrLost although the first one succeeded. When ctx ends, or has ended, it returns,
+// and the lock is given back in the background. One round trip.
 func (lease *Lease) Release(ctx context.Context) error {
 	var err error
 	lease.once.Do(func() { err = lease.giveBack(ctx) })
@@ -237,7 +236,7 @@ func (lease *Lease) enter() (*Lease, bool) {
 	return &Lease{lock: lease.lock, kind: lease.kind, token: lease.token, fence: lease.fence, life: lf}, true
 }
 
-// keep renews until the lease is over, and hears of changes of the key
+// keep renews until the lease is over, and is notified of changes of the key
 // meanwhile. It runs on its own goroutine, first when the hold has lasted a
 // while: a short one never gets here.
 func (lease *Lease) keep() {

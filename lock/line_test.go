@@ -3,7 +3,7 @@ package lock
 import "testing"
 
 // TestALineTakesNoSteps: to join, to leave from the middle and to be served touches the
-// waiters next to it. All other links are cut here: one that is followed leads nowhere.
+// waiters next to it. All other links are cut here: one that is followed has no target.
 func TestALineTakesNoSteps(t *testing.T) {
 	const n = 9
 	for what, c := range map[string]struct {

@@ -33,7 +33,7 @@ var ErrLost = errors.New("the lock is not held any more")
 
 // ErrHeld is what Try gives when another one has the lock, or when the lock was given for so short a time that its
 // lease was over before the reply came; the text says which.
-var ErrHeld = errors.New("the lock is held by somebody else")
+var ErrHeld = errors.New("the lock is held by another owner")
 
 // errOver represents a lock that was given and was over before the caller knew: it is ErrHeld for those that ask.
 type errOver time.Duration
@@ -70,42 +70,38 @@ type Mode uint8
 
 // The modes.
 const (
-	// Fair hands the lock to who has waited longest, process by process. None
-	// overtakes.
+	// Fair hands the lock to the process that has waited longest. No waiter overtakes another.
 	Fair Mode = iota
-	// Fast frees the lock and wakes one waiter, who may find that another one
-	// was faster. More throughput where holds are shorter than a round trip; a
-	// waiter may starve.
+	// Fast frees the lock and wakes one waiter, but another caller may be faster. It has more throughput where holds are
+	// shorter than a round trip; a waiter may starve.
 	Fast
 )
 
 // Options of a lock. The zero value is a good choice.
 type Options struct {
-	// Lease is how long the server keeps the lock for a holder that gives no
-	// sign; 0: the entry's TTL, or 30 s. The holder renews it after a third.
+	// Lease bounds how long the server keeps the lock for a holder that does not renew it. The holder renews it after a
+	// third. 0: the entry's TTL, or 30 s.
 	Lease time.Duration
-	// Mode says which waiter is next; 0 is Fair, in the order in which processes came.
+	// Mode says which waiter is next. 0: Fair, in the order in which processes came.
 	Mode Mode
-	// Claim is how long a waiter that was handed the lock may take to show that
-	// it lives; a dead one costs so much. 0: 1 s, or the lease if that is shorter.
-	// Where calls are slow it is four of them, at most the lease.
+	// Claim bounds how long a waiter that got the lock may take to confirm it; a dead waiter delays the next one by as
+	// much. It grows to four round trips where calls are slow, and to the lease at most. 0: 1 s, or the lease if that is
+	// shorter.
 	Claim time.Duration
-	// Owner is the first part of the token, for people who look at the key:
-	// "owner/random". Empty: the name of the host and the process id.
+	// Owner names the holder to people who read the key: the token is "owner/random". "": the name of the host and the
+	// process id.
 	Owner string
-	// Replicas makes the lock strict: it is held only when so many replicas have
-	// confirmed it, asked by WAIT on the connection that wrote it. It makes
-	// losing the lock in a failover less likely, never impossible
-	// (https://redis.io/docs/latest/commands/wait/). It costs a connection of its
-	// own while it waits, and ReplicaTimeout if a replica is slow. 0: none is asked.
+	// Replicas makes the lock strict: it is held only when so many replicas have confirmed it, by WAIT on the connection
+	// that wrote it. A failover then loses the lock less often, but still may
+	// (https://redis.io/docs/latest/commands/wait/). It costs a connection while it waits, and ReplicaTimeout if a
+	// replica is slow. 0: no replica is asked.
 	Replicas int
-	// ReplicaTimeout is how long WAIT may take; 0: 1 s.
+	// ReplicaTimeout bounds how long WAIT takes. 0: 1 s.
 	ReplicaTimeout time.Duration
-	// NoRenewal leaves the lease to run out: the holder renews it itself. A lock
-	// that is handed on costs a round trip then, to have the whole lease.
+	// NoRenewal leaves renewal to the holder. A waiter that gets the lock then needs one round trip more, to have the
+	// whole lease.
 	NoRenewal bool
-	// Announce publishes "released" on the channel also when there is no waiter, for
-	// others who listen there.
+	// Announce publishes "released" on the channel also when no one waits, for other programs that subscribe to it.
 	Announce bool
 }
 
@@ -183,29 +179,26 @@ func (l Lock) refuse(what, hint string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "lock", Entry: l.entry.Name, Err: errors.New(what), Hint: hint}
 }
 
-// Acquire waits until the lock is held, or ctx ends. In Fair mode it is its turn
-// after those who came before. While the server cannot be reached it goes on
-// trying; only ctx ends that.
+// Acquire waits until the lock is held, or ctx ends. In Fair mode it waits for the callers that came before. While
+// the server cannot be reached it keeps trying until ctx ends.
 //
-// With a ctx from a lease of this lock that is still held it gives that lease
-// once more: a function that locks may call another one that does. Each must be
-// released; the last one gives the lock back. Goroutines with that ctx share the lease: it
-// does not exclude them from each other.
+// If ctx comes from a lease of this lock that is still held, it returns that lease once more: a function that holds
+// the lock may call another one that acquires it. Each must be released; the last release gives the lock back.
+// Goroutines with that ctx share the lease: it does not exclude them from each other.
 //
-// One round trip when the lock is free; after others, one call to join them and
-// none to be served: who releases hands it on.
+// One round trip when the lock is free. A waiter needs one call to join the queue and none to get the lock: the
+// release of the holder hands it on.
 func (l Lock) Acquire(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, true) }
 
 // Try takes the lock if it is free now, else the error is ErrHeld. One round
 // trip.
 func (l Lock) Try(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, false) }
 
-// AcquireShared works as Acquire does, for those who may hold the lock together, as readers
-// do; Acquire excludes them all. In Fair mode a reader waits after a writer
-// that waits.
+// AcquireShared works as Acquire does, for readers: several may hold the lock at the same time, and Acquire excludes
+// them all. In Fair mode a reader waits after a writer that waits.
 func (l Lock) AcquireShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, true) }
 
-// TryShared works as Try does, for those who may hold the lock together.
+// TryShared works as Try does, for readers.
 func (l Lock) TryShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, false) }
 
 // Do runs fn while the lock is held. The context of fn ends when the lock is

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// heard describes what hooks and the log were told.
+// heard describes what hooks and the log have received.
 type heard struct {
 	mu   sync.Mutex
 	all  []keywright.Notice

@@ -136,7 +136,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestFailovers: beside that the primary dies, with replicas that were behind.
+// TestFailovers: beside that the primary dies, with replicas that lagged.
 // Two may then hold the lock; what it protects stays in order.
 func TestFailovers(t *testing.T) {
 	gate.Skip(t, "kills at random times")

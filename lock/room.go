@@ -144,7 +144,7 @@ func (all *rooms) took(d time.Duration) {
 	}
 }
 
-// told passes on what the server said to the release that put w into the queue.
+// told wakes w with the reply of the release that queued it.
 // If it was not put there, it asks for itself.
 func (w *waiter) told(r reply, err error) {
 	if w == nil {
@@ -155,7 +155,7 @@ func (w *waiter) told(r reply, err error) {
 	close(w.turn)
 }
 
-// now is the turn of who need not wait for others of its process.
+// now is a closed channel, for a caller that need not wait for others of its process.
 var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // busy reports whether a caller of this process waits for the lock, or holds it
@@ -188,15 +188,14 @@ func (w *waiter) join() {
 	all.open(w)
 }
 
-// open lets w hear a channel that is listened to. The caller holds mu.
+// open adds w to an existing subscription. The caller holds mu.
 func (all *rooms) open(w *waiter) {
 	if e := all.ears[w.lock.keys.Channel]; e != nil && e.open && !w.heard {
 		e.add(w)
 	}
 }
 
-// next returns who comes after the one that held the lock or was in the queue. If
-// there is none, the room is gone.
+// next returns the waiter after the one that held the lock or was in the queue. Without one the room is removed.
 func (r *room) next() *waiter {
 	if r == nil {
 		return nil

@@ -57,7 +57,7 @@ type reply struct {
 	busy   bool // it was only asked whether it is free, and it is not
 	fence  int64
 	left   time.Duration // of my lease, or of the holder's; negative: there is none
-	server int64         // server time in µs, 0: not told
+	server int64         // server time in µs, 0: not in the reply
 	sent   time.Time     // when it was asked, by the local clock
 }
 
@@ -140,8 +140,7 @@ func (w *waiter) acquire(ctx context.Context, how string) (reply, error) {
 		modes[l.o.Mode], l.keys.Channel, w.claims(), helpersText)
 }
 
-// giveBack releases what is held; where none is known to wait, in the way that
-// is cheap then.
+// giveBack releases a held lock, with the cheaper script if no waiter is known.
 func (l Lock) giveBack(ctx context.Context, k kind, token string, next *waiter, queued bool) (reply, error) {
 	if k == alone && next == nil && !queued && !l.o.Announce {
 		n, _, err := l.short(ctx, "release", l.rooms().leave, []string{l.keys.Main, l.keys.Waiters}, token)
@@ -188,8 +187,8 @@ var process = sync.OnceValue(func() string {
 	return host + "-" + strconv.Itoa(os.Getpid())
 })
 
-// token returns a name no other one has: who it is, for people, and 130 random bits.
-// It is compared as a whole. It has no blank: messages divide by them.
+// token returns a unique name: the owner, for people, and 130 random bits. It is compared as a whole. It has no
+// blank, since blanks separate the words of messages.
 func (l Lock) token() string {
 	owner := l.o.Owner
 	if owner == "" {

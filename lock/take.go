@@ -156,7 +156,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 		return r, err
 	case <-ctx.Done():
 		return reply{}, ctx.Err()
-	case <-all.ctx.Done(): // the call may be making a connection, and hears of nothing
+	case <-all.ctx.Done(): // the call may be making a connection, and does not see it
 		return reply{}, all.ctx.Err()
 	}
 }
@@ -334,7 +334,7 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 // came too late to be sure.
 //
 // The message tells when, by the server's clock, the claim began. The last reply
-// told what that clock was not before the local time of asking. So the claim
+// says what that clock was, not before the local time of asking. So the claim
 // ends no earlier than reckoned here, however long the message was under way.
 func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	words := strings.Fields(text) // granted TOKEN FENCE MICROS CLAIM

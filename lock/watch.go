@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// unwatched says how long a hold lasts before it begins to hear of changes of its
+// unwatched says how long a hold lasts before it subscribes to changes of its
 // key: most are shorter, and are not to pay for it.
 const unwatched = 100 * time.Millisecond
 

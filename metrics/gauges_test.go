@@ -164,7 +164,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// described hears of the names that are registered.
+// described collects the names that are registered.
 type described struct {
 	prometheus.Registerer
 	names []string

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/notice"
 )
 
-// A hook hears of what happens to constructs, by the names of the declaration.
+// A hook is notified of what happens to constructs, by the names of the declaration.
 func Example() {
 	heard := func(n notice.Notice) {
 		if n.Kind == notice.LockLost {

@@ -1,6 +1,6 @@
 // Package notice says what happens to constructs and connections beside the calls
 // of a program: a job died, a lease was lost, a value came from a cache, a
-// connection was made again. Hooks of a client are told.
+// connection was made again. Hooks of a client receive them.
 //
 // API: may change until 1.0.
 package notice
@@ -38,7 +38,7 @@ const (
 
 	LockAcquired Kind = "lock_acquired" // Elapsed is how long the caller waited
 	LockReleased Kind = "lock_released" // Elapsed is how long it was held
-	LockLost     Kind = "lock_lost"     // a holder was told that its lease is over; Elapsed as for LockReleased
+	LockLost     Kind = "lock_lost"     // a holder learned that its lease is over; Elapsed as for LockReleased
 
 	// LeaseLost is of the process that swept, relieved a full server or executed a plan:
 	// it is not the one that may any more. Elapsed is how long it was.
@@ -53,7 +53,7 @@ const (
 	Reconnecting Kind = "reconnecting" // a lost connection is tried again; Elapsed is how long there is none
 	Reconnected  Kind = "reconnected"  // a lost connection was made again; Elapsed is how long there was none
 
-	// ChannelRefused is of a channel that the login has heard and may not hear any more:
+	// ChannelRefused is of a channel to which the login may not subscribe any more:
 	// waiters and workers ask once a second.
 	ChannelRefused Kind = "channel_refused"
 )

@@ -12,7 +12,7 @@ import (
 
 // Content describes how a value that holds names of keys is written under a new name.
 type Content struct {
-	// Places are what the ledger of an entity says of its indexes, before and after.
+	// Places are what the index record of an entity says of its indexes, before and after.
 	Places map[IndexPlace]IndexPlace
 
 	// Member is the new name of a member of a sorted set, if it names a key that has one;
@@ -43,7 +43,7 @@ func (r *Rename) content(k *source.Key, p *pair) *Content {
 // ledgerRole is the role of the key in which an entity notes in which indexes its items are.
 const ledgerRole = "ledger"
 
-// ledger returns the content of the ledger that was matched last. Its name has all placeholders
+// ledger returns the content of the index record that was matched last. Its name has all placeholders
 // that the indexes have beside their own values.
 func (r *Rename) ledger(k *source.Key, p *pair) *Content {
 	c, differ := &Content{Places: map[IndexPlace]IndexPlace{}}, false

@@ -20,7 +20,7 @@ type pair struct {
 	from, to *pattern.Pattern
 	key      *keyspace.Key // what a key is under its new name; nil: it is not said
 	family   *family       // the keys of all roles; nil: it is a key by itself
-	former   bool          // the old pattern is one of `was`: a declared key is none of it
+	former   bool          // the old pattern is one of `was`: no declared key matches it
 	at       []int         // of each placeholder of to: its place in from
 	fault    Code          // why none of its keys can have the new name
 	rivals   []*pair       // other pairs to the same pattern
@@ -245,7 +245,7 @@ func (ps *Pairs) ready() (*Pairs, error) {
 	for i, p := range ps.list {
 		for _, q := range ps.list {
 			if p.former || q.former {
-				continue // what has a declared name is none of an old one
+				continue // what has a declared name has no old one
 			}
 			if key, both := pattern.Overlap(p.to, q.from); both {
 				return nil, &selection.Error{

@@ -25,7 +25,7 @@ const (
 	Permanent    Code = "permanent"       // it must never go
 	NotDue       Code = "not-due"         // no rule takes it yet
 	NoTime       Code = "no-time"         // its name has no time, or more than one
-	TooMany      Code = "too-many-groups" // the newest of so many groups cannot be told
+	TooMany      Code = "too-many-groups" // the newest of so many groups cannot be found
 	NotIdle      Code = "no-idle-time"    // the server does not keep idle times
 	OtherSlot    Code = "other-slot"      // what must be checked or go in the same step is in another slot
 	Changed      Code = "changed"         // it changed since it was looked at

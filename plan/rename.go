@@ -23,7 +23,7 @@ type RenameOptions struct {
 	Back       bool              // the pairs were turned round: new names need not be declared
 	Copied     bool              // keys are copied to another place: nothing works on them there
 	Merge      bool              // queues may be in use under both names: jobs go one by one. Not in a cluster
-	Retag      bool              // sets of names that keep theirs are told the new names of what they tag
+	Retag      bool              // sets of names that keep theirs get the new names of what they tag
 }
 
 // Rename represents the rule that gives keys with an old name the new one.

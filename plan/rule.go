@@ -28,7 +28,7 @@ type Learner interface {
 	Learn(k *source.Key)
 }
 
-// Decision describes what a rule says of a key. A key that is not meant is counted nowhere.
+// Decision describes what a rule says of a key. A key that is not meant is not counted.
 type Decision struct {
 	Entry int  // in Names, or selection.Undeclared
 	Meant bool // it is one of those that were asked for
@@ -163,7 +163,7 @@ func (b *book) build(k *source.Key, from, to *pattern.Pattern) (string, bool) {
 	return string(key), err == nil
 }
 
-// placeholder returns the place of a placeholder in a pattern, -1 if it is none of it.
+// placeholder returns the place of a placeholder in a pattern, -1 if the pattern does not have it.
 func placeholder(p *pattern.Pattern, name string) int {
 	for i, q := range p.Placeholders() {
 		if q.Name == name {

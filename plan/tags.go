@@ -71,7 +71,7 @@ func tagging(k *keyspace.Key) bool {
 // retags reports whether sets that tag what is renamed are changed where they are.
 func (r *Rename) retags() bool { return r.Retag && !r.Drop && r.tags != nil }
 
-// Tags reports whether keys may hold names of other keys: they are told the new names before any
+// Tags reports whether keys may hold names of other keys: they get the new names before any
 // key is renamed, and lose the old ones after that.
 func (r *Rename) Tags() bool { return r.Retag && r.tags != nil && r.sets }
 
@@ -95,7 +95,7 @@ func (r *Rename) findSets(ks *keyspace.Keyspace) {
 	}
 }
 
-// tagged returns what becomes of a key that keeps its name: one that may be a tag is told new names.
+// tagged returns what becomes of a key that keeps its name: one that may be a tag gets new names.
 func (r *Rename) tagged(k *source.Key) (d Decision) {
 	if !r.sets || k.Kind != source.Unknown && k.Kind != source.ZSet {
 		return d

@@ -61,29 +61,27 @@ func (s *Step) down() float64 { return cmp.Or(s.To, s.At) }
 
 // Options of a watcher. The zero value is a good choice.
 type Options struct {
-	// Interval between two looks at the servers, each one INFO; 0: 1 s.
+	// Interval sets the time between two looks at the servers, each one INFO. 0: 1 s.
 	Interval time.Duration
-	// Batch is how many items are read and changed at a time; 0: 200. The memory
-	// is read again before each batch.
+	// Batch sets how many items are read and changed at a time. The memory is read again before each batch. 0: 200.
 	Batch int
-	// Pause is the least wait between two batches, 0: 5 ms. It is at least as long
-	// as the batch took: half of one core of the server at most.
+	// Pause bounds the wait between two batches from below. The wait is at least as long as the batch took, so that at
+	// most half of one core of the server is used. 0: 5 ms.
 	Pause time.Duration
-	// Rest is how long a step that went through all its items waits before it does
-	// so again; 0: 10 s, or ten times what that took if it is more.
+	// Rest sets how long a step waits after it went through all its items. 0: 10 s, or ten times what that took if it is
+	// more.
 	Rest time.Duration
-	// Lease is how long a process that acts may be silent before another one takes
-	// over; 0: 10 s.
+	// Lease bounds how long a process that acts may be silent before another one takes over. 0: 10 s.
 	Lease time.Duration
-	// Limit in bytes is for servers without a maxmemory; 0: those are told to
-	// Failed with ErrNoLimit, and left alone.
+	// Limit sets the memory, in bytes, of servers without a maxmemory. 0: such a server is left alone, and Failed gets
+	// ErrNoLimit.
 	Limit int64
-	// Process is the name of this one in reports; "": host and process id.
+	// Process names this process in reports. "": host and process id.
 	Process string
 
-	Look   func(Reading) // told of every look, quickly
-	Done   func(Report)  // told of everything that was done
-	Failed func(error)   // told of what goes wrong, when it is new; it is tried again
+	Look   func(Reading) // receives each look; it must be quick; nil: no call
+	Done   func(Report)  // receives each run of a rule; it must be quick; nil: no call
+	Failed func(error)   // receives each new error; what failed is tried again; nil: no call
 }
 
 // Reading describes how full one server is. Sizes are bytes.
@@ -182,7 +180,7 @@ func New(b keywright.Binding, steps []Step, o Options) *Watcher {
 
 // Run looks and acts until ctx ends. Two Runs of one Watcher may not go on at a
 // time. It returns the error of a key that cannot be built, ErrClosed when the
-// client was closed, else nil; what fails on the way is told to Options.Failed and
+// client was closed, else nil; what fails on the way is passed to Options.Failed and
 // tried again.
 func (w *Watcher) Run(ctx context.Context) error {
 	if w.err != nil {

@@ -283,7 +283,7 @@ func TestALeaseAtRest(t *testing.T) {
 	}
 }
 
-// late represents a target whose pages come when the lease of whoever asks is over.
+// late represents a target whose pages come when the lease of the asker is over.
 type late struct {
 	*shelf
 	over func()
@@ -439,7 +439,7 @@ func TestTwoRun(t *testing.T) {
 	}
 }
 
-// TestNoLimit: a server without maxmemory is told, once, and left alone; with a
+// TestNoLimit: a server without maxmemory is reported, once, and left alone; with a
 // limit of its own it is not.
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
@@ -530,7 +530,7 @@ func spread(t *testing.T, c *keywright.Client, n int) {
 	}
 }
 
-// TestFrozenServer: a primary that does not answer is told, and holds up no other.
+// TestFrozenServer: a primary that does not answer is reported, and holds up no other.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)

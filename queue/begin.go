@@ -9,7 +9,7 @@ import (
 
 // begins tells the server that the handler of j begins. It is for jobs of which earlier
 // leases ended and it is not known whether a handler had begun: a later death counts as a
-// crash only after this. Where the server cannot be told, the handler does not begin.
+// crash only after this. Where the report fails, the handler does not begin.
 // Runners that tell it at the same time share a call.
 func (c *crew[T]) begins(j *Job[T]) bool {
 	ctx, cancel := context.WithDeadline(j.ctx, j.Deadline())
@@ -43,7 +43,7 @@ func (c *crew[T]) beginTogether(_ context.Context, jobs []*Job[T]) []error {
 
 // beginFirst tells the server of what a call has claimed that the first job of each
 // runner begins: else many jobs of a worker that is gone cost two calls for each runner's
-// turn. A job of which the server could not be told is still doubtful, and its runner
+// turn. A job whose report failed is still doubtful, and its runner
 // tells it. So is one whose lease is over: its handler does not begin.
 func (c *crew[T]) beginFirst(answers []answer) {
 	var said []string

@@ -322,7 +322,7 @@ func TestStatsCostTheSame(t *testing.T) {
 	}
 }
 
-// TestRepairWithoutScan: a user that may not scan the server is told so, by a class and a
+// TestRepairWithoutScan: a user that may not scan the server gets an error with a class and a
 // hint, and nothing is changed.
 func TestRepairWithoutScan(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func cancelled(t *testing.T, ends string, guards ...string) (wrong []string) {
 		t.Errorf("cancel: %v %v", ok, err)
 	}
 	if ends != "" {
-		// The worker says how it ends before it can hear of the cancel: what it has
+		// The worker says how it ends before it can receive the cancel: what it has
 		// asked meanwhile is not answered.
 		p.Cut()
 		release()
@@ -88,7 +88,7 @@ func cancelled(t *testing.T, ends string, guards ...string) (wrong []string) {
 }
 
 // TestCancelledIsOver: a job that was cancelled does not run again, whatever its
-// worker does or says before it hears of that.
+// worker does or says before it receives that.
 func TestCancelledIsOver(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]string{"its worker is cut off": "", "its handler fails": "fails",

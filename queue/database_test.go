@@ -65,7 +65,7 @@ func ofAnotherDatabase(t *testing.T, guards ...string) (wrong []string) {
 	if ok, err := there.Cancel(ctx, "order-17"); !ok || err != nil {
 		t.Errorf("cancel: %v %v", ok, err)
 	}
-	<-other.Done() // what it has heard, the first worker has, too, or will soon
+	<-other.Done() // what it has received, the first worker has, too, or will soon
 	owner, _, _ := strings.Cut(s.Do("HGET", "{mail}:runs", "order-17").(string), " ")
 	for _, message := range []string{"cancel order-17", "cancel 0 order-17", "cancel 1 " + owner, "cancel", "", "due",
 		"pause 0", "cancel 0 " + owner, "cancel 0 " + owner + " order-17"} {

@@ -78,7 +78,7 @@ func zombie(t *testing.T) (wrong []string) {
 }
 
 // TestZombie (bugs Q1, Q5): a worker that has lost a job can say nothing about it any
-// more, and was told to stop before another one began.
+// more, and was asked to stop before another one began.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	for _, w := range zombie(t) {

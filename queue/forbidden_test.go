@@ -95,7 +95,7 @@ func TestAForbiddenChannel(t *testing.T) {
 }
 
 // TestNoWordOfAJobThatIsOver: where the lease of a doubtful job is over when its claim is
-// answered, its handler does not begin, and the server is not told that it does.
+// answered, its handler does not begin, and the server gets no report of it.
 func TestNoWordOfAJobThatIsOver(t *testing.T) {
 	const lease = time.Minute
 	queue.MutateMargin(t, lease)

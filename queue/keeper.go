@@ -46,7 +46,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 	for now := time.Now(); ; {
 		c.expire(now.Add(tick))
 		if pause := c.pause(); now.Sub(beat) >= pause && background(beating, func() {
-			if err := c.beat(); err != nil { // OnError may take its time, and the next beat does not wait
+			if err := c.beat(); err != nil { // OnError may take its time, and the next renewal does not wait
 				background(telling, func() { c.tell(err) })
 			}
 		}) {

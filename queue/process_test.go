@@ -208,7 +208,7 @@ func startProcess(t *testing.T, l *log, url, dir string, env ...string) *process
 	return p
 }
 
-// kill ends it as kill -9 does, and waits until all it has said is heard.
+// kill ends it as kill -9 does, and waits until all that it has said is read.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	p.end()

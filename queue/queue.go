@@ -48,40 +48,36 @@ var (
 // Options of a queue. The zero value is a good choice. All that use one queue
 // should have the same ones.
 type Options struct {
-	// Lease is how long a job stays with a worker that gives no sign; 0: 15 s. It
-	// is renewed after a third, for as long as the job runs.
+	// Lease bounds how long a job stays with a worker that does not renew it. Workers renew it after a third of it, for
+	// as long as the job runs. 0: 15 s.
 	Lease time.Duration
-	// Retry is how often a job is tried before it is dead; 0: 25. Crashes of its
-	// workers do not count.
+	// Retry bounds how often a job is tried before it is dead. Crashes of workers do not count. 0: 25.
 	Retry int
-	// Crashes is how many workers may die in a job's handler before it is dead; 0:
-	// 5. The first two deaths do not count: whether the handler had begun is known
-	// from the third one on.
+	// Crashes bounds how many workers may die while they run a job before it is dead. The first two deaths do not
+	// count, since only from the third one on it is known whether the handler had begun. 0: 5.
 	Crashes int
-	// Timeout is how long a job may run in one go: its context ends then with ErrTimeout,
-	// and the run has failed, unless the handler returns nil. A handler that goes on has its
-	// job until it returns, and Stats counts it as overdue. 0: without end, and overdue
-	// after 1 h.
+	// Timeout bounds how long one run of a job may take. Then its context ends with ErrTimeout, and the run has failed
+	// unless the handler returns nil. A handler that does not return keeps its job, and Stats counts the job as
+	// overdue. 0: no limit, and overdue after 1 h.
 	Timeout time.Duration
-	// Backoff is the wait before the second attempt; it doubles, half of it at
-	// random, up to MaxBackoff. 0: 1 s and 1 h.
+	// Backoff sets the wait before the second attempt. It doubles with each attempt, half of it at random, up to
+	// MaxBackoff. 0: 1 s and 1 h.
 	Backoff, MaxBackoff time.Duration
-	// Weights share the claims among the lanes: 6, 3, 1 lets the first lane be
-	// looked at first in six of ten. None: strictly in order, so that a full lane
-	// starves the others.
+	// Weights divides the claims among the lanes: with 6, 3, 1 the first lane is looked at first in six of ten claims.
+	// nil: strictly in the order of the lanes, so that a full lane starves the ones after it.
 	Weights []int
-	// Rate is how many jobs may begin per Per; 0: any number. A hundredth of it is
-	// not used, for workers that are late.
+	// Rate bounds how many jobs may begin per Per. A hundredth of it stays unused, for workers that are late. 0: no
+	// limit.
 	Rate int
-	// Per is the time of Rate; it must be above 0 with a Rate.
+	// Per sets the period of Rate. It must be above 0 if Rate is.
 	Per time.Duration
-	// Burst is how many of Rate may begin at once; 0: 1.
+	// Burst bounds how many jobs of Rate may begin at the same time. 0: 1.
 	Burst int
-	// MaxPayload is the size of a payload in bytes; 0: 1 MiB.
+	// MaxPayload bounds the size of a payload, in bytes. 0: 1 MiB.
 	MaxPayload int
-	// MaxDead is how many dead jobs are kept; the oldest go. 0: 10,000.
+	// MaxDead bounds how many dead jobs are kept; the oldest are deleted. 0: 10,000.
 	MaxDead int
-	// ResultTTL is how long results are kept, at least a millisecond; 0: a day.
+	// ResultTTL sets how long results are kept, at least a millisecond. 0: a day.
 	ResultTTL time.Duration
 }
 
@@ -218,8 +214,8 @@ type Task[T any] struct {
 	UniqueFor time.Duration
 	// Retry is the attempts of this job; 0: the queue's.
 	Retry int
-	// Timeout is how long this job may run in one go; 0: as long as the queue says. A
-	// worker of before this version does not know it.
+	// Timeout is how long this job may run in one go; 0: as long as the queue says. A worker of an older version ignores
+	// it.
 	Timeout time.Duration
 }
 

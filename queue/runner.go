@@ -15,10 +15,10 @@ import (
 // runner claims jobs and runs them, one after the other.
 type runner[T any] struct {
 	*crew[T]
-	settled  []settlement // what the server is to be told
+	settled  []settlement // what is to be sent to the server
 	claimed  []*Job[T]    // in the order in which they are to begin; guarded by mu
 	now      *Job[T]      // the one that runs
-	told     time.Time    // when the server was told last
+	told     time.Time    // when the server got the last settlement
 	failures int          // calls in a row
 	over     bool
 }
@@ -114,7 +114,7 @@ func (c *crew[T]) rest(failures int) {
 	}
 }
 
-// giveUp is of settlements of which the server could not be told: their leases run out,
+// giveUp is of settlements that could not be sent: their leases run out,
 // also while another handler hangs, and others take the jobs.
 func (r *runner[T]) giveUp() {
 	r.mu.Lock()

@@ -136,8 +136,8 @@ func (q Queue[T]) clustered() string {
 	return ""
 }
 
-// database returns the number of the database as messages have it: what is said on a
-// channel is heard in every database of a server.
+// database returns the number of the database for messages, since a server delivers a message in all of its
+// databases.
 func (q Queue[T]) database() string { return strconv.Itoa(q.client.Database()) }
 
 func texts(m kernel.Value) []string {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestAJobThatWasNotSent: a caller that leaves while the calls of others are under
-// way is told that nothing was applied, and its job never comes. So when the client
+// way is notified that nothing was applied, and its job never comes. So when the client
 // closes.
 func TestAJobThatWasNotSent(t *testing.T) {
 	t.Parallel()

@@ -215,7 +215,7 @@ func (q Queue[T]) DiscardDead(ctx context.Context, d Dead) (bool, error) {
 // since returns the moment as scripts compare it.
 func (d *Dead) since() string { return strconv.FormatInt(d.Since.UnixMilli(), 10) }
 
-// Cancel removes a job that waits. If it runs, its worker is told: the context of
+// Cancel removes a job that waits. If it runs, its worker is notified: the context of
 // its handler ends with ErrCancelled, and the job with it. It never runs again,
 // also when its worker dies first. False if there is no such job. One round trip,
 // which is sent once: when the reply is lost the error is UnknownOutcome, and State
@@ -234,7 +234,7 @@ func (q Queue[T]) RunNow(ctx context.Context, id string) (bool, error) {
 }
 
 // Pause lets no job begin any more until Resume; those that run go on. Those that a
-// worker has claimed and not begun are given back when it hears of the pause: at
+// worker has claimed and not begun are given back when it is notified of the pause: at
 // once by a message, else with its next call, within a third of a lease. One round
 // trip.
 func (q Queue[T]) Pause(ctx context.Context) error { return q.pause(ctx, "pause") }

@@ -12,8 +12,8 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// limitOf is in a job's request before its own time limit in ms. The line of a job has no
-// place for more words, and no program of before looks into this one.
+// limitOf is in a job's request before its own time limit in ms. The line of a job has no place for more words, and
+// older programs do not read this one.
 const limitOf = "~"
 
 // form describes how jobs travel: by the script that can do everything, or by a lean one.

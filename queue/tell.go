@@ -35,8 +35,8 @@ func (f *fetched) of(settled []settlement) (lost []string, dead []buried) {
 	return lost, dead
 }
 
-// report tells what the server has made of what it was told, which is then done.
-// No lock is held: what hears of it may take its time.
+// report tells what the server has made of the settlements, which are then done.
+// No lock is held: hooks and handlers may take their time.
 func (r *runner[T]) report(f fetched) {
 	settled := r.settled
 	r.settled = nil

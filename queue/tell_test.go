@@ -187,7 +187,7 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestNotices: hooks are told what became of every job, the logger of the dead, and
+// TestNotices: hooks receive what became of every job, the logger of the dead, and
 // a normal day writes nothing.
 func TestNotices(t *testing.T) {
 	t.Parallel()
@@ -308,7 +308,7 @@ func TestDeadByCrashes(t *testing.T) {
 }
 
 // TestSlowToldOfARenewal: the next renewal does not wait until the failure of the
-// last one has been told.
+// last one has been reported.
 func TestSlowToldOfARenewal(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)

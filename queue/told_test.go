@@ -56,7 +56,7 @@ func cutReplies(t *testing.T, cut int64, jobs int) (wrong []string) {
 	return wrong
 }
 
-// TestToldOnce: what has become of a job is told once, also when the reply that says so
+// TestToldOnce: what has become of a job is reported once, also when the reply that says so
 // is lost.
 func TestToldOnce(t *testing.T) {
 	t.Parallel()

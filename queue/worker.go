@@ -20,29 +20,27 @@ import (
 
 // WorkerOptions of a worker. The zero value is a good choice.
 type WorkerOptions struct {
-	// Concurrency is how many jobs run at once in this process; 0: 10.
+	// Concurrency sets how many jobs this process runs at the same time. 0: 10.
 	Concurrency int
-	// Batch is how many jobs are claimed in one call and run one after the other;
-	// 0: 1, at most 200. More is faster for short jobs; a long one holds up those after it.
+	// Batch sets how many jobs one call claims, at most 200. They run one after the other: a larger batch is faster for
+	// short jobs, and a long job delays those after it. 0: 1.
 	Batch int
-	// Name shows in Stats; "": host and process id.
+	// Name identifies the worker in Stats. "": host and process id.
 	Name string
-	// Grace is how long Run may take when it is to stop, whatever the server does;
-	// 0: 30 s. The contexts of the jobs end a second before, or after half of a
-	// Grace below two seconds; the rest is for giving jobs back. What could not be
-	// given back runs again when its lease is over. Only handlers that go on after
-	// their contexts have ended make Run take longer.
+	// Grace bounds how long Run takes to stop, also if the server does not answer. The contexts of the jobs end a second
+	// earlier, or after half of a Grace below two seconds; the rest is for giving jobs back. A job that could not be
+	// given back runs again when its lease is over. Run takes longer only if a handler does not return after the end of
+	// its context. 0: 30 s.
 	Grace time.Duration
-	// AllowEviction works on a server that may throw keys away when its memory is
-	// full (maxmemory-policy other than noeviction), and jobs with them.
+	// AllowEviction accepts a server that may delete keys, and jobs with them, when its memory is full: one with a
+	// maxmemory-policy other than noeviction. false: Run fails on such a server.
 	AllowEviction bool
-	// OnError is told of failed calls, of jobs that were lost, and of panics; nil:
-	// the logger of the client is, at most once a second. The worker goes on.
-	// Several goroutines may call it at once. What calls it waits for it, but no lease does: none ends late or is
-	// not renewed because of it. A panic in it is dropped.
+	// OnError receives failed calls, lost jobs, and panics. The worker continues. Several goroutines may call it at the
+	// same time. The caller waits for it, but leases are renewed meanwhile. A panic in it is dropped. nil: the logger of
+	// the client gets the error, at most once a second.
 	OnError func(error)
-	// OnDead is told of each job that has died with a call of this worker; nil:
-	// only hooks and the logger of the client are. It is called as OnError is.
+	// OnDead receives each job that died in a call of this worker. It is called as OnError is. nil: only hooks and the
+	// logger of the client get it.
 	OnDead func(Dead)
 }
 
@@ -84,7 +82,7 @@ func (q Queue[T]) Worker(handle Handler[T], o WorkerOptions) *Worker[T] {
 // Run works until ctx ends, and returns when the last job has. It gives back
 // what it could not finish. An idle one sends about one command a second and is
 // woken by a message. A server that cannot be reached when Run begins is an error;
-// later, OnError is told and the worker goes on. A right or a command that is
+// later, OnError receives it and the worker goes on. A right or a command that is
 // missing, or a key of another type, ends Run with a *keywright.Error that names it.
 // When the client is closed, the
 // contexts of the jobs end at once, and Run fails with ErrClosed: then nothing can
@@ -158,7 +156,7 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 		"CONFIG SET maxmemory-policy noeviction, or WorkerOptions.AllowEviction")
 }
 
-// crew represents one Run: its runners and the goroutine that keeps their leases.
+// crew represents one Run: its worker loops and the goroutine that renews their leases.
 type crew[T any] struct {
 	w          *Worker[T]
 	q          Queue[T]
@@ -176,7 +174,7 @@ type crew[T any] struct {
 	early      chan struct{} // something is due before the keeper would look
 	team       []*runner[T]
 	seats      chan int // of the calls under way
-	aside      slots    // of an error that is told beside them
+	aside      slots    // of an error that is reported beside them
 	calls      *gather.Gather[wish, answer]
 	beginnings *gather.Gather[*Job[T], error]
 
@@ -241,7 +239,7 @@ func pad(token string) string { return token + strings.Repeat(padding, max(1, 65
 
 const padding = "."
 
-// wish describes what one runner asks of the server.
+// wish describes what one worker loop asks of the server.
 type wish struct {
 	wanted  int
 	settled []settlement

@@ -33,7 +33,7 @@ import (
 // Number describes what scores are made of.
 type Number interface{ ~int64 | ~float64 }
 
-// Ties describes who comes first of those with one score.
+// Ties says which of several members with one score comes first.
 type Ties uint8
 
 // The rules for ties. They hold for top, rank, neighbours and pages alike.
@@ -42,21 +42,20 @@ const (
 	// server has them in order: 10 before 9. So it costs the same for two with one
 	// score and for a million.
 	ByMember Ties = iota
-	// FirstToReach: who has had the score for longer, by the server's clock in
-	// seconds; within a second, ByMember. The time is the fraction of the stored
-	// score, so scores are whole and smaller: 2^40 in an hour, 2^36 in a day, 2^33
-	// in a week, 2^31 in a month. What comes after the period counts as its last
-	// second. There are no windows over it.
+	// FirstToReach: the member that reached the score earlier, by the server's clock in seconds; within a second,
+	// ByMember. The time is the fraction of the stored score, so scores are whole and smaller: up to 2^40 in an hour,
+	// 2^36 in a day, 2^33 in a week, 2^31 in a month. A write after the period counts as in its last second. There are
+	// no windows over such periods.
 	FirstToReach
 )
 
 // Config describes what a ranking is made of.
 type Config[M any, S Number] struct {
-	Key    func(time.Time) (string, error) // of the period that a time is in
+	Key    func(time.Time) (string, error) // returns the key of the period that a time is in
 	Step   Step                            // how long a period is
-	Member *value.Codec[M]                 // what a member is
-	Score  *value.Score[S]                 // what a score is
-	Ties   Ties                            // which of two with one score is first; 0: ByMember
+	Member *value.Codec[M]                 // how members are encoded
+	Score  *value.Score[S]                 // how scores are encoded
+	Ties   Ties                            // which of two members with one score is first; 0: ByMember
 }
 
 // Board represents a ranking: a sorted set per period. It is safe for concurrent use.

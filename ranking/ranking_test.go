@@ -426,7 +426,7 @@ func TestFirstToReach(t *testing.T) {
 		at(4, 2, 6) // as many, the latest, although its member is the lowest
 		at(5, 7, -3)
 		at(6, 8, -3)
-		at(400, 1, 10) // behind the period
+		at(400, 1, 10) // after the period
 		at(7, 9, 0)    // changes nothing
 		want := []int64{5, 9, 2, 1, 7, 8}
 		rows, err := b.Of(today).Top(t.Context(), 10)

@@ -26,9 +26,9 @@ type Row[M any, S Number] struct {
 // Cursor returns the place of this row: After gives what follows it.
 func (r Row[M, S]) Cursor() Cursor { return r.cursor }
 
-// Cursor represents a place in a ranking, a score and a member: text that can be handed
-// to a caller and back. It stays good when others change: who has not changed
-// is neither left out nor told twice by pages that follow each other.
+// Cursor represents a place in a ranking, a score and a member: text that can be handed to a caller and back. It
+// stays valid when other members change: a member that does not change is on exactly one of the pages that follow
+// each other.
 type Cursor string
 
 // cut reads a cursor: the stored score and the member.

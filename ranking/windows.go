@@ -20,12 +20,12 @@ import (
 // WindowConfig describes what a window is made of: the last periods of a ranking,
 // added up.
 type WindowConfig[W Number] struct {
-	// Key is where the sum is kept, for a window that ends with the period of end.
-	// Windows of different lengths or weights need different keys.
+	// Key returns the key of the sum for a window that ends with the period of end. Windows of different lengths or
+	// weights need different keys.
 	Key func(end time.Time) (string, error)
-	// Score is the type of the sums: float64 where weights are no whole numbers.
+	// Score encodes the sums: float64 if the weights are no whole numbers.
 	Score *value.Score[W]
-	// Weights are those of the periods, the newest first: 1, 0.5, 0.25.
+	// Weights lists the factors of the periods, the newest first: 1, 0.5, 0.25.
 	Weights []float64
 }
 
@@ -37,14 +37,14 @@ type Windows[M any, S, W Number] struct {
 }
 
 // NewWindows makes the windows of a ranking, which must break ties ByMember: who
-// was the first to reach a sum is stored nowhere. The entry of to is the declared sorted
+// was the first to reach a sum is not stored. The entry of to is the declared sorted
 // set that keeps the sum; it must expire, and its TTL is how old the sum may be.
 func NewWindows[M any, S, W Number](to keywright.Binding, b *Board[M, S], c WindowConfig[W]) (*Windows[M, S, W],
 	error) {
 	var err error
 	switch {
 	case b.Ties != ByMember:
-		err = errors.New("a ranking by first to reach has no windows: who reached a sum first is stored nowhere")
+		err = errors.New("a ranking by first to reach has no windows: who reached a sum first is not stored")
 	case to.Entry.TTL.Policy != keywright.Expires:
 		err = errors.New("the key of a window must expire, and the declaration says " + to.Entry.TTL.Text)
 	case len(c.Weights) == 0 || len(c.Weights) > MaxPeriods:

@@ -214,13 +214,13 @@ func (w world) queued(p person) {
 		check(w, "loaded", v, err, canary)
 		other := cache.New(keywright.Binding{Client: w.c, Entry: entry}, &hidden, o).Key(name, nil)
 		v, err = other.Get(ctx)
-		expect.Eventually(w, "the value is stored", func() bool { // whoever waits for a load has it before the server
+		expect.Eventually(w, "the value is stored", func() bool { // a caller that waits for a load has it before the server
 			v, err = other.Get(ctx)
 			return err != keywright.ErrNotFound
 		})
 		check(w, "from the cache", v, err, canary)
 		w.ok(i.Set(ctx, canary+"c"))
-		if v, err = i.Get(ctx); o.Local == 0 { // a copy in the process is told a little later
+		if v, err = i.Get(ctx); o.Local == 0 { // a copy in the process is invalidated a little later
 			check(w, "set in the cache", v, err, canary+"c")
 		}
 	}

@@ -18,7 +18,7 @@ func Of(key []byte) uint16 {
 	return crc16(key) % Count
 }
 
-// Tag returns the part of key that is hashed instead of the whole: what stands
+// Tag returns the part of key that is hashed instead of the whole: what lies
 // between the first { and the first } after it, if that is not empty.
 func Tag(key []byte) (tag []byte, ok bool) {
 	open := -1

@@ -120,7 +120,7 @@ func (all Nodes) Covered() (n int) {
 }
 
 // Holdings returns who holds which slots, and since which epoch, as a text that is the same as long as that
-// is. A slot that goes to another node and comes back is told by the epoch: a node that takes a slot
+// is. A slot that goes to another node and comes back is recognized by the epoch: a node that takes a slot
 // takes the greatest one of the cluster (clusterBumpConfigEpochWithoutConsensus in cluster.c).
 func (all Nodes) Holdings() string {
 	var lines []string

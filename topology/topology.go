@@ -32,13 +32,13 @@ func ParseInfo(text string) Info {
 	return out
 }
 
-// Number returns a figure; ok is false if it is not told.
+// Number returns a figure; ok is false if it is not reported.
 func (i Info) Number(name string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(i[name], 10, 64)
 	return n, err == nil
 }
 
-// Int returns a figure, 0 if it is not told.
+// Int returns a figure, 0 if it is not reported.
 func (i Info) Int(name string) int64 {
 	n, _ := i.Number(name)
 	return n
@@ -55,7 +55,7 @@ func (i Info) Fields(name string) map[string]string {
 	return out
 }
 
-// Brand returns "valkey" or "redis", and the version; "" where it is not told.
+// Brand returns "valkey" or "redis", and the version; "" where it is not reported.
 func (i Info) Brand() (brand, version string) {
 	if v := i["valkey_version"]; v != "" {
 		return "valkey", v
@@ -63,7 +63,7 @@ func (i Info) Brand() (brand, version string) {
 	return "redis", i["redis_version"]
 }
 
-// Release returns the first two numbers of the version, 0 where they are not told.
+// Release returns the first two numbers of the version, 0 where they are not reported.
 func (i Info) Release() (major, minor int) {
 	_, version := i.Brand()
 	parts := strings.SplitN(version, ".", 3)

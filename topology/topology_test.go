@@ -113,7 +113,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestReplies: a reply that is none of the command's is an error, not an empty answer.
+// TestReplies: a reply that does not fit the command is an error, not an empty answer.
 func TestReplies(t *testing.T) {
 	answers := func(reply any) topology.Ask {
 		return func(context.Context, ...string) (any, error) { return reply, nil }

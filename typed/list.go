@@ -55,7 +55,7 @@ func (l List[M]) push(name, command string, members []M, options []keywright.Wri
 }
 
 // PopLeft takes the first member off; ErrNotFound from an empty list. A member
-// that has been popped is nowhere any more if the process dies: for work that
+// that has been popped is lost if the process dies: for work that
 // must be done declare a queue.
 func (l List[M]) PopLeft() keywright.Op[M] {
 	return plain(l.Key, "pop left", keywright.Writes, one(l.codec), "LPOP")

@@ -86,7 +86,7 @@ func sealing[T any](seal func(T, Seals) (string, error), open func(string, Seals
 func (c *Codec[T]) Sealed() bool { return c.bind != nil }
 
 // Bind returns the codec at a field of a key, "" for its whole value; seal and open
-// know the key. A sealed member of a JSON object has its own name as field, behind
+// know the key. A sealed member of a JSON object has its own name as field, after
 // that of the field that holds the object: "payload.address".
 func (c *Codec[T]) Bind(field string, seal, open Seals) *Codec[T] {
 	if c.bind == nil {

@@ -391,7 +391,7 @@ func firstWord(s string) string {
 }
 
 // Sealed describes what is declared encrypted where no place is known, as in arguments
-// of scripts: whoever gives it seals it first, by Client.Seal, so that no plain
+// of scripts: the caller seals it first, by Client.Seal, so that no plain
 // text can get there by mistake.
 type Sealed []byte
 

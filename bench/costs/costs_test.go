@@ -6,7 +6,7 @@ import (
 	"github.com/keywright/keywright/bench/live"
 )
 
-// A server's counters are read, and our own INFO is none of its commands.
+// A server's counters are read, and our own INFO is not counted.
 func TestRead(t *testing.T) {
 	server, err := live.Start(t.Context(), "redis-server")
 	if err != nil {

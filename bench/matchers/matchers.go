@@ -92,7 +92,7 @@ func compileAll(s *patternset.Set) ([]*regexp.Regexp, error) {
 	return all, nil
 }
 
-// Alternation returns one regexp of all patterns; which of them matched is told by
+// Alternation returns one regexp of all patterns; which of them matched follows from
 // the group that did.
 func Alternation(s *patternset.Set) (Func, error) {
 	texts := s.Regexps()

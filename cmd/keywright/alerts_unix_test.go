@@ -76,7 +76,7 @@ func TestAlerts(t *testing.T) {
 	}
 	stop()
 	for _, wrong := range [][2]string{{"album:2", `"code":"KW505","keys":1`}, {"stray", `"code":"KW502","keys":1`}} {
-		s.Do("SET", wrong[0], "x") // the next message is about this one: nothing else is told again
+		s.Do("SET", wrong[0], "x") // the next message is about this one: nothing else is reported again
 		_, stop = serving(t, args...)
 		expect(`"event":"begun"`, `"kind":"violation-new"`, wrong[1])
 		stop()

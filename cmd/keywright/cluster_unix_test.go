@@ -107,7 +107,7 @@ func (u *unrest) agree(t *testing.T) {
 }
 
 // In a cluster whose slots move, and of whose shards one fails over, each verb does all that
-// it was told, or says that it could not and does it the next time.
+// it got the change, or says that it could not and does it the next time.
 func TestClusterVerbs(t *testing.T) {
 	t.Parallel()
 	n, moving, replicas := 60, 0, 0 // in the gate nothing moves

@@ -31,8 +31,8 @@ func collections(t *testing.T, dir, url string, env []string, args ...string) in
 }
 
 // TestCollectionsAreFew: what moves large values does not collect garbage all the time, and leaves it to the
-// environment where that has other wishes. A limit of memory that is below what is in use takes a thousand collections
-// for as much.
+// environment where that has other settings. A limit of memory that is below what is in use takes a thousand
+// collections for as much.
 func TestCollectionsAreFew(t *testing.T) {
 	t.Parallel()
 	from, to := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey)

@@ -167,11 +167,11 @@ type repliesTo struct {
 	net.Conn // the program's
 	mu       sync.Mutex
 	bomb     func(io.Writer)
-	lost     bool   // the program hears nothing any more
+	lost     bool   // the program receives nothing any more
 	held     []byte // begins with what was not passed on
 }
 
-// lose breaks the connection when the next reply comes: the server has done what the program hears nothing of.
+// lose breaks the connection when the next reply comes: the server has executed it, and its reply is lost.
 func (r *repliesTo) lose() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,7 +36,7 @@ func byHand() (out []moved) {
 }
 
 // A server that is killed while a verb works on it, and started again, has in the end what the
-// verb was told, if the verb is run again where it had to give up.
+// verb was asked for, if the verb is run again where it had to give up.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
 	for _, v := range gate.Pick(t, byHand()) {

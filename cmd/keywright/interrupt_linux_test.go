@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruption describes what a command waits for when it is told to end.
+// interruption describes what a command waits for when it is asked to end.
 type interruption struct {
 	server []string // lines with URL or OTHER, servers that stop answering
 	stdin  []string // lines that read standard input, which goes on
@@ -167,7 +167,7 @@ redis.call('SET', 'lock:1', 'w/1', 'PX', 30000)`
 
 // TestEveryCommandEndsWhenItIsInterrupted: whatever a command waits for, a server that
 // stops answering at its first, its last or another request, standard input, a file that
-// is not written to, or a reader of its result, it ends with code 130 when it is told
+// is not written to, or a reader of its result, it ends with code 130 when it is asked
 // to, within a second, and leaves no temporary file.
 func TestEveryCommandEndsWhenItIsInterrupted(t *testing.T) {
 	gate.Skip(t, "400 programs, measures milliseconds")

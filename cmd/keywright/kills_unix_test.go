@@ -326,7 +326,7 @@ func moment(r *rand.Rand, requests int) int {
 }
 
 // Each verb that is killed at any moment, once or several times, and run again, has done in
-// the end what it was told: nothing is lost, nothing is there twice, nothing lives forever.
+// the end the requested result: nothing is lost, nothing is there twice, nothing lives forever.
 func TestKilledVerbs(t *testing.T) {
 	t.Parallel()
 	for _, v := range movedVerbs {

@@ -31,7 +31,7 @@ func says(t *testing.T, text string, words ...string) {
 }
 
 // A backup has the libraries of functions of a server, and a restore loads them: what is there with another code is
-// told, and replaced only where that was asked for.
+// reported, and replaced only where that was asked for.
 func TestLibrariesOfFunctions(t *testing.T) {
 	t.Parallel()
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
@@ -113,7 +113,7 @@ func TestLibrariesAreExported(t *testing.T) {
 	says(t, fmt.Sprint(s.Do("FCALL", "one_n", "0")), "1")
 }
 
-// Libraries are loaded at each primary of a cluster, and one that is not at all of them is told.
+// Libraries are loaded at each primary of a cluster, and one that is not at all of them is reported.
 func TestLibrariesOfACluster(t *testing.T) {
 	t.Parallel()
 	c, dir := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0), t.TempDir()
@@ -137,8 +137,8 @@ func TestLibrariesOfACluster(t *testing.T) {
 	says(t, ran(t, 5, dir, "backup", "--to", "other.kwa", "-u", c.URL()), `library "one": it has another code than at`)
 }
 
-// Users as acl print prints them read and load libraries. Where a user may not, it is told, and the keys are saved or
-// restored.
+// Users as acl print prints them read and load libraries. Where a user may not, it is reported, and the keys are saved
+// or restored.
 func TestLibrariesOutOfReach(t *testing.T) {
 	t.Parallel()
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()

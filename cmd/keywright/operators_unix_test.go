@@ -22,7 +22,7 @@ keys:
 `
 
 // Two operators at once: while a plan is executed, no other one of the same server is, whatever its
-// verb, and the same plan is not executed twice. The second operator is told which process is at
+// verb, and the same plan is not executed twice. The second operator learns which process is at
 // work, and has changed nothing; when the first has ended, the second goes on, and nothing is lost.
 func TestTwoOperators(t *testing.T) {
 	t.Parallel()

@@ -105,7 +105,7 @@ func steps(text string) []step {
 	return out
 }
 
-// varying says what differs from run to run, and what stands for it.
+// varying says what differs from run to run, and what replaces it.
 var varying = []struct {
 	what *regexp.Regexp
 	by   string

@@ -33,7 +33,7 @@ func TestOneKindDropsNoOther(t *testing.T) {
 	sameKeys(t, keysOf(t, from.URL()), keysOf(t, to.URL()))
 }
 
-// TestConnectionsKilledWhileReading: a run that hears nothing of a reply, whose connection breaks, has all keys, or does
+// TestConnectionsKilledWhileReading: a run that gets no reply, whose connection breaks, has all keys, or does
 // not end well.
 func TestConnectionsKilledWhileReading(t *testing.T) {
 	t.Parallel()

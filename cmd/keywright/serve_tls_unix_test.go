@@ -57,7 +57,7 @@ func certificate(t *testing.T, dir string) (cert, key string, trusted *x509.Cert
 }
 
 // TestServeUsers: other machines are answered over TLS, and only users; a token is in the
-// file as a digest; SIGTERM ends the program. What is wrong with files is told before any is
+// file as a digest; SIGTERM ends the program. What is wrong with files is reported before any is
 // made.
 func TestServeUsers(t *testing.T) {
 	t.Parallel()

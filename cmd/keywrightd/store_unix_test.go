@@ -139,7 +139,7 @@ func manyAppend(t *testing.T, name string) {
 	}
 }
 
-// refused: names that lead nowhere are told, and no password is.
+// refused: names without an address are reported, and no password is.
 func refused(t *testing.T, kind string) {
 	names := map[string][]string{
 		"SQLite": {"sqlite:", "sqlite:" + t.TempDir(), "sqlite:" + filepath.Join(t.TempDir(), "no", "folder.db")},

@@ -37,7 +37,7 @@ func checkSection(text string) error {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		switch {
 		case !slices.Contains(kinds, m[1]):
-			return fmt.Errorf("the heading %q is none of %s", m[1], strings.Join(kinds, ", "))
+			return fmt.Errorf("the heading %q is not one of %s", m[1], strings.Join(kinds, ", "))
 		case slices.Contains(seen, m[1]):
 			return fmt.Errorf("there are two headings %q: make them one", m[1])
 		}

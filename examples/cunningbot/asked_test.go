@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// slowModel answers when it is told to.
+// slowModel answers when it is asked to.
 type slowModel struct {
 	says chan string // closed: it fails
 }
@@ -36,7 +36,7 @@ func (m slowModel) Ask(ctx context.Context, _, _ string) (string, error) {
 	}
 }
 
-// TestAskIsAnsweredLater: Discord waits for 3 s and a model may take longer: the user is told at once that the answer
+// TestAskIsAnsweredLater: Discord waits for 3 s and a model may take longer: the user reads at once that the answer
 // comes, and gets it when it is there. There is a bound to how many wait.
 func TestAskIsAnsweredLater(t *testing.T) {
 	discord := &local.Discord{Token: "local"}

@@ -162,7 +162,7 @@ func (b *Bot) later(ctx context.Context, guild, user string, i interaction) answ
 // Wait waits for the answers that come later: a minute at most.
 func (b *Bot) Wait() { b.late.Wait() }
 
-// tryAgain is told to the user where something went wrong that may go well the next time.
+// tryAgain is shown to the user where something went wrong that may go well the next time.
 const tryAgain = "This cannot be done now. Try again in a moment."
 
 // does does what a user wants, and returns what to say.
@@ -192,7 +192,7 @@ func (b *Bot) join(ctx context.Context, guild string) error {
 	return b.Store.Settings.AddGuild(ctx, guild)
 }
 
-// usageError is told to the user.
+// usageError is shown to the user.
 type usageError struct{ says string }
 
 func (e *usageError) Error() string { return e.says }
@@ -229,7 +229,7 @@ func (b *Bot) press(ctx context.Context, guild, user, data string) (string, erro
 	return fmt.Sprintf("Submitted. %d have answered.", all), err
 }
 
-// Command represents a command as Discord is told of it.
+// Command represents a command as it is registered with Discord.
 type Command struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`

@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestDiscord: limits are heeded, what failed is repeated, a reply that is lost posts nothing twice,
+// TestDiscord: limits are followed, what failed is repeated, a reply that is lost posts nothing twice,
 // and a message is found among hundreds.
 func TestDiscord(t *testing.T) {
 	d := &local.Discord{Token: "t", Limit: 9, Fail: 23, Lose: 17}

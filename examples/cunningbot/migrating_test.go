@@ -174,7 +174,7 @@ func TestDirectMessage(t *testing.T) {
 	}
 }
 
-// TestUseRedisAgainstThePhase: a program that is told to use the files alone, or Redis alone, is refused while the
+// TestUseRedisAgainstThePhase: a program that is asked to use the files alone, or Redis alone, is refused while the
 // migration says another side, with the way on, and begins where the two agree.
 func TestUseRedisAgainstThePhase(t *testing.T) {
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()

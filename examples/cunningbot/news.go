@@ -213,7 +213,7 @@ func line(a Article) string {
 	return fmt.Sprintf("• [%s](%s)\n", title, a.URL)
 }
 
-// titlesOf returns what the model is told of articles: no addresses, which it would repeat.
+// titlesOf returns what the model reads of articles: no addresses, which it would repeat.
 func titlesOf(articles []Article) string {
 	var b strings.Builder
 	for _, a := range articles {

@@ -14,7 +14,7 @@ type Messenger interface {
 	Post(ctx context.Context, m Message) (id string, err error)
 	// Find gives the message of a Ref that was posted since a time; ErrNone.
 	Find(ctx context.Context, channel, ref string, since time.Time) (id string, err error)
-	// Answer answers a command of which Discord was told that the answer comes later. It may be repeated.
+	// Answer answers a command whose answer was announced to Discord for later. It may be repeated.
 	Answer(ctx context.Context, application, token, text string) error
 }
 

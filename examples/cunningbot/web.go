@@ -21,7 +21,7 @@ const (
 	attempts  = 6                // of a call that may be repeated
 )
 
-// web calls a JSON interface over HTTP, and comes back when it is told to.
+// web calls a JSON interface over HTTP, and comes back when it is asked to.
 type web struct {
 	name   string // for errors
 	base   string
@@ -124,7 +124,7 @@ func bare(err error) error {
 	return err
 }
 
-// learn heeds the headers that say when a route is used up.
+// learn follows the headers that say when a route is used up.
 func (w *web) learn(route string, h http.Header) {
 	if h.Get("X-RateLimit-Remaining") != "0" {
 		return

@@ -75,7 +75,7 @@ func (a *Agent) work(ctx context.Context, task *Task, until time.Time) error {
 	if lost {
 		return errLost
 	}
-	// What is said last is said until it is heard: brokers may be restarting.
+	// What is sent last is sent until it is received: brokers may be restarting.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(lease, time.Minute))
 	defer cancel()
 	switch {
@@ -141,7 +141,7 @@ func (a *Agent) run(ctx context.Context, task *Task) error {
 	return err
 }
 
-// insist says something until it is heard, or refused.
+// insist sends something until it is received, or refused.
 func (a *Agent) insist(ctx context.Context, what string, s show) error {
 	for {
 		err := a.post(ctx, what, s, nil)
@@ -153,7 +153,7 @@ func (a *Agent) insist(ctx context.Context, what string, s show) error {
 	}
 }
 
-// refusal represents an answer of a broker that is none of work.
+// refusal represents an answer of a broker other than work.
 type refusal struct {
 	code int
 	text string

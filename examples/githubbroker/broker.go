@@ -84,7 +84,7 @@ func New(c *keywright.Client, o Options) *Broker {
 // development; of each the lowest number first. nil when there is none. The lock of the work
 // is taken under the agent's name; when another agent has it the next is tried.
 //
-// An agent that asks has no work: what it had before, when it was killed, or did not hear of,
+// An agent that asks has no work: what it had before, when it was killed, or never received,
 // is given back first. So two agents with one name would take each other's work away.
 func (b *Broker) RequestTask(ctx context.Context, agent string) (*Task, error) {
 	if err := b.forget(ctx, agent); err != nil {
@@ -140,7 +140,7 @@ func (b *Broker) first(ctx context.Context, agent string, kind Kind, numbers []i
 
 // assign takes the lock of an issue for an agent, and reads under the lock what there is to
 // do: another agent may have done it a moment ago. It is noted first, so that forget finds the
-// lock if this broker is killed, or the answer is lost, before the agent hears of it.
+// lock if this broker is killed, or the answer is lost, before the agent receives it.
 func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int64) (*Task, error) {
 	if err := b.keys.AgentCurrentTask(agent).Set(number, keywright.ExpiresIn(b.o.Lease)).Do(ctx); err != nil {
 		return nil, err

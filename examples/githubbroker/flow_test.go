@@ -117,7 +117,7 @@ func TestFlow(t *testing.T) {
 			t.Errorf("agent-8: %v", err)
 		}
 
-		// A broker that has never heard of the work keeps it, and ends it.
+		// A broker that does not know the work keeps it, and ends it.
 		left, err := at.another.Keep(ctx, "agent-7", first.Ticket)
 		if must(t, err); left < 500*time.Second {
 			t.Errorf("%v are left", left)
@@ -438,7 +438,7 @@ func TestTakesTurns(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: while Redis does not answer an agent is told so, in time to ask another broker.
+// TestNoAnswer: while Redis does not answer an agent gets an error, in time to ask another broker.
 func TestNoAnswer(t *testing.T) {
 	s := server(t)
 	b := broker.New(open(t, s.URL()), broker.Options{Wait: 100 * time.Millisecond})
@@ -462,7 +462,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestHandler: what agents and people ask over HTTP, and what they are told.
+// TestHandler: what agents and people ask over HTTP, and the answers.
 func TestHandler(t *testing.T) {
 	at := newBench(t, redis(t))
 	n := at.hub.Open("an issue", "needs-review")

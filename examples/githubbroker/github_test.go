@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestGitHub: all pages are read, pull requests are told from issues, labels are those of
+// TestGitHub: all pages are read, pull requests are distinguished from issues, labels are those of
 // the objects, and an issue is kept byte for byte.
 func TestGitHub(t *testing.T) {
 	h, url := repository(t)

@@ -41,7 +41,7 @@ func NewPoller(c *keywright.Client, g *GitHub, o PollerOptions) *Poller {
 }
 
 // Run syncs until ctx ends; several processes may do so, one of them does it at a time, and
-// GitHub is read as often as if there were one. failed hears of syncs that failed. While GitHub
+// GitHub is read as often as if there were one. failed is called with the error of each sync that failed. While GitHub
 // is not to be asked it waits.
 func (p *Poller) Run(ctx context.Context, failed func(error)) {
 	for {

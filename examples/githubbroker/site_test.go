@@ -18,7 +18,7 @@ import (
 
 var must, await, onBrands, everywhere = sitetest.Must, sitetest.Await, sitetest.OnBrands, sitetest.Everywhere
 
-// ledgerVar names the ledger to the command of the agents, which is this test itself.
+// ledgerVar names the records to the command of the agents, which is this test itself.
 const ledgerVar = "BROKER_TEST_LEDGER"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(sitetest.Main(m, "./brokerd", "./hubd"))
 }
 
-// work returns the command of an agent: it sends its task to the ledger, with the fencing token.
+// work returns the command of an agent: it sends its task to the records, with the fencing token.
 func work(ledger string) int {
 	r, err := http.Post(ledger+"?fence="+os.Getenv("BROKER_FENCE"), "application/json", os.Stdin)
 	if err != nil || r.StatusCode != http.StatusOK {

@@ -224,12 +224,12 @@ func TestLateSync(t *testing.T) {
 	<-arrived
 	lockKey, err := brokerkeys.IssueSyncKey()
 	must(t, err)
-	s.Do("DEL", lockKey) // its lease is over, and it has not been told yet
+	s.Do("DEL", lockKey) // its lease is over, and it does not know yet
 	h.Close(1)
 	h.Close(2)
 	must(t, newer.Sync(ctx))
 	close(release)
-	// Its renewal may have told it before its write was refused.
+	// Its renewal may have noticed before its write was refused.
 	if err := <-ended; !errors.Is(err, lock.ErrStale) && !errors.Is(err, lock.ErrLost) {
 		t.Errorf("the late sync ended with %v, want ErrStale or ErrLost", err)
 	}

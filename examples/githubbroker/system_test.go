@@ -23,7 +23,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// ledger describes where agents write: it refuses a fencing token that is older than one it has
+// ledger keeps what agents write: it refuses a fencing token that is older than one it has
 // seen, as a resource should that two agents must not change at a time.
 type ledger struct {
 	hub *hub.Server

@@ -93,7 +93,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	stop, err := d.prepare(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // it was told to end before it began
+			return nil // it was asked to end before it began
 		}
 		return err
 	}

@@ -57,7 +57,7 @@ func (d *Daemon) ServeMirin(ctx context.Context,
 	})
 }
 
-// listen hears of outcomes.
+// listen is notified of outcomes.
 func (d *Daemon) listen(ctx context.Context) (stop func(), err error) {
 	return d.keys.TaskDoneTopic().Subscribe(ctx, event.Options{},
 		func(m event.Message[poppokeys.TaskDoneMessage], err error) {

@@ -33,7 +33,7 @@ func parseProcess(id string) (number int64, who string, err error) {
 // errDead is why a process ends that others have given up.
 var errDead = errors.New("the process has been found dead, or begun again elsewhere")
 
-// begin registers a process and lets its heart beat until end is called. Its
+// begin registers a process and renews its heartbeat until end is called. Its
 // context ends when others take it for dead.
 func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, end func(), err error) {
 	ttl := d.o.Heartbeat
@@ -69,7 +69,7 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 	}, nil
 }
 
-// beat gives a sign of life every third of the time after which there must be one.
+// beat renews the heartbeat every third of the time after which there must be one.
 // A sign that could not be sent counts as none.
 func (d *Daemon) beat(ctx context.Context, p process, ttl time.Duration, dead context.CancelCauseFunc) {
 	tick := time.NewTicker(ttl / 3)

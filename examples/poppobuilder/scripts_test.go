@@ -88,7 +88,7 @@ func TestChangeIssue(t *testing.T) {
 	})
 }
 
-// TestProcessScripts: a process begins, beats, is found dead once it has no heartbeat,
+// TestProcessScripts: a process begins, renews, is found dead once it has no heartbeat,
 // and ends; one that began again elsewhere is not touched by the one before.
 func TestProcessScripts(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {

@@ -123,7 +123,7 @@ func (d *Daemon) Set(ctx context.Context, p Patch) error {
 	return errors.Join(err, d.settings(ctx))
 }
 
-// errSetting reports a setting that there is none of.
+// errSetting reports a setting that does not exist.
 var errSetting = fmt.Errorf("%w: claude_timeout, github_rate, maintenance and debug are the settings", errAsked)
 
 // Unset gives a setting its default.

@@ -186,7 +186,7 @@ type waiters struct {
 
 func newWaiters() *waiters { return &waiters{tasks: map[string]chan struct{}{}} }
 
-// of returns a channel that is told when a task is done, until done is called.
+// of returns a channel that gets a value when a task is done, until done is called.
 func (w *waiters) of(task string) (heard <-chan struct{}, done func()) {
 	c := make(chan struct{}, 1)
 	w.mu.Lock()

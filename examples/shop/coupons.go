@@ -18,7 +18,7 @@ func NewCoupons(c *keywright.Client, l Ledger) *Coupons { return &Coupons{shopke
 
 // Issue gives a coupon to a user, one at a time over all processes, in the order in which
 // they came; a user gets one, however often it is asked. It says how many are left. A
-// process that was too slow and has lost the lock is refused by the ledger: its fencing token
+// process that was too slow and has lost the lock is refused by the database: its fencing token
 // is too old.
 func (c *Coupons) Issue(ctx context.Context, coupon, user int64) (left int64, err error) {
 	l := c.keys.CouponIssue(coupon)

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// slow represents a ledger whose writes are under way when the context of the lock ends, and come
+// slow represents a database whose writes are under way when the context of the lock ends, and come
 // late: as when a process is stopped by its machine after it has looked at its lock.
 type slow struct {
 	*catalog.Memory
@@ -32,7 +32,7 @@ func (s *slow) Issue(ctx context.Context, coupon, user, left, fence int64) error
 	return s.Memory.Issue(context.WithoutCancel(ctx), coupon, user, left, fence)
 }
 
-// TestSlowProcess: a process that was cut off while it issued the last coupon is told to
+// TestSlowProcess: a process that was cut off while it issued the last coupon is asked to
 // stop, and what it still writes is refused by its fence.
 func TestSlowProcess(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
@@ -62,7 +62,7 @@ func TestSlowProcess(t *testing.T) {
 
 // TestRedlockSellsTwice is why the coupon lock is on one server: the same as TestSlowProcess
 // under Redlock. No clock is wrong, no server fails and most servers agree all the time; but
-// three servers have no common order, so there is no token that the ledger could refuse, and
+// three servers have no common order, so there is no token that the database could refuse, and
 // the only coupon is issued twice.
 func TestRedlockSellsTwice(t *testing.T) {
 	m := catalog.New()

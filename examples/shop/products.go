@@ -165,7 +165,7 @@ func (p *Products) sold(ctx context.Context, o Order, sale Sale, err error) erro
 }
 
 // count brings the ranking of a day to what the catalog has counted. It raises and never
-// adds, so a sale that is told twice, or late, counts once; the ranking gets its seven days
+// adds, so a sale that is reported twice, or late, counts once; the ranking gets its seven days
 // with the first sale, in the same step.
 func (p *Products) count(ctx context.Context, product int64, sale Sale) error {
 	day, err := time.Parse(time.DateOnly, sale.Day)

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 )
 
-// Releases hears on pubsub:lock:release:… which locks are released, until stop is called or
+// Releases receives from pubsub:lock:release:… which locks are released, until stop is called or
 // ctx ends. With an error there is no lock: messages may have been missed, or one could not
 // be read.
 func Releases(ctx context.Context, c *keywright.Client, hear func(lock string, err error)) (stop func(), err error) {

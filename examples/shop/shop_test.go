@@ -210,7 +210,7 @@ func TestClientLeaves(t *testing.T) {
 	})
 }
 
-// TestSales: sales of days are added up; a sale that is told again counts once; the rank of a
+// TestSales: sales of days are added up; a sale that is reported again counts once; the rank of a
 // product is that over the days that were asked for.
 func TestSales(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
@@ -281,7 +281,7 @@ func keysAreDeclared(t *testing.T, servers []*keywrighttest.Server, least int) {
 }
 
 // TestOrders: many processes are asked for the same orders at the same time; each is
-// processed once, nothing is sold that is not there, and the releases are heard.
+// processed once, nothing is sold that is not there, and the releases are received.
 func TestOrders(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
 		facts := stocked()
@@ -343,7 +343,7 @@ func (h here) Take(ctx context.Context, o shop.Order) (shop.Sale, error) {
 }
 
 // TestCoupons: many users and processes want twenty coupons: each is issued once, and others
-// hear of it on both channels that the page names.
+// get it on both channels that the page names.
 func TestCoupons(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
 		facts, c := stocked(), open(t, url)

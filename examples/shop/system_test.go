@@ -88,7 +88,7 @@ func (st *site) until(name, method, path, body string, codes ...int) (int, strin
 // TestSystem: the programs, each under the user that is printed for it, the default user off.
 // Customers buy and take coupons, and ask again when they get no answer, while programs are
 // killed. Nothing is sold twice or more than there is, sales are counted, releases are
-// heard, and no program is refused what it needs.
+// received, and no program is refused what it needs.
 func TestSystem(t *testing.T) {
 	gate.Skip(t, "kills programs")
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {

@@ -2,15 +2,14 @@
 // (https://github.com/etcd-io/bbolt) with copies, the log of writes that wait, and
 // the conflicts.
 //
-// What a method has confirmed is on the disk: kill -9 at any time, or a loss of
-// power on a disk that keeps what fsync has confirmed, loses none of it. A full disk
-// is an error and leaves nothing. One process at a time has a file open. The
-// file grows to about twice what the limits allow and does not shrink.
+// What a method has confirmed is on the disk: kill -9 at any time, or a loss of power on a disk that keeps what fsync
+// has confirmed, loses none of it. A full disk is an error and changes nothing. Only one process at a time can open a
+// file. The file grows to about twice what the limits allow and does not shrink.
 //
-// A file whose bytes have changed on the disk, or that was cut, is found when it is
-// opened (Damaged) and put aside: what was accepted is never gone without an error.
+// A file whose bytes have changed on the disk, or that was cut, is found when it is opened (Damaged) and put aside:
+// accepted writes are never lost without an error.
 //
-// It is a module of its own, so that who uses the library alone does not get bbolt.
+// It is a separate module, so that programs which use the library alone do not get bbolt.
 //
 // API: may change until 1.0.
 package bbolt

@@ -52,7 +52,7 @@ func tallies(url string) (*entity.Store[string, tally], *keywright.Client, error
 // workers says how many items are written at the same time, each by one goroutine.
 const workers = 3
 
-// guarded returns a child that counts up items behind a guard until it is killed, and
+// guarded returns a child that counts up items under a guard until it is killed, and
 // tells of every write that was done or accepted.
 func guarded(path, _ string) error {
 	f, err := bbolt.Open(path, bbolt.Options{Wait: 10 * time.Second})
@@ -108,7 +108,7 @@ func look(e *fallback.Entities[string, tally], id string) (n, version int64) {
 }
 
 // TestGuardIsKilled: a process that writes while the server is cut off is killed,
-// again and again, also while it replays. Behind all that each item has every write
+// again and again, also while it replays. After all that each item has every write
 // that was done or accepted, each of them once: its version has grown with it.
 func TestGuardIsKilled(t *testing.T) {
 	kills := gate.Count(t, "KEYWRIGHT_KILLS", 1, 10)
@@ -186,7 +186,7 @@ func (k *killing) once() {
 			k.proxy.Thaw()
 			behind++
 		}
-		if behind == 1+until%7 { // while it replays, or soon behind
+		if behind == 1+until%7 { // while it replays, or soon after
 			_ = cmd.Process.Kill()
 		}
 	}

@@ -152,7 +152,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestKills: a process that writes is killed, again and again; what it was told is
+// TestKills: a process that writes is killed, again and again; what was confirmed to it is
 // stored is stored, whole, and with the record that belongs to it.
 // KEYWRIGHT_KILLS=200 kills so often.
 func TestKills(t *testing.T) {
@@ -171,7 +171,7 @@ func TestKills(t *testing.T) {
 	t.Logf("%d acknowledged writes, %d kills, none lost", len(acknowledged), kills)
 }
 
-// killed lets a child write until it has told of so many writes, and kills it.
+// killed lets a child write until it has reported so many writes, and kills it.
 func killed(t *testing.T, path string, writes int) (out []uint64) {
 	t.Helper()
 	cmd, stdout := start(t, "KEYWRIGHT_TEST_FILE="+path)

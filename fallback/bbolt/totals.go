@@ -149,7 +149,7 @@ type found struct {
 	sums, saved totals
 }
 
-// bucket is told each bucket with its sequence.
+// bucket takes each bucket with its sequence.
 func (r *rows) bucket(path [][]byte, sequence uint64) error {
 	if len(path) == 1 {
 		if bytes.Equal(path[0], index) {
@@ -182,7 +182,7 @@ func (r *rows) bucket(path [][]byte, sequence uint64) error {
 	return nil
 }
 
-// row is told each row.
+// row takes each row.
 func (r *rows) row(path [][]byte, key, value []byte) error {
 	if len(path) == 1 && bytes.Equal(path[0], index) && bytes.Equal(key, names) {
 		r.names = value

@@ -162,7 +162,7 @@ func newest(c *check) {
 		{at("x", 2, 1), at("x", 1, 2), 2}, // read later for certain: the server lost writes
 		{at("x", 2, 2), gone(0, 1), 1},    // a read has missed it, and it came then
 		{at("x", 2, 1), gone(0, 2), 2},
-		{at("x", 2, 2), gone(2, 1), 2}, // this version was deleted, whoever has read it meanwhile
+		{at("x", 2, 2), gone(2, 1), 2}, // this version was deleted, also if it was read meanwhile
 		{gone(2, 2), at("x", 2, 1), 1},
 		{gone(2, 2), at("x", 3, 1), 2},
 		{gone(2, 1), at("x", 2, 2), 2},

@@ -6,7 +6,7 @@
 // changing them is the command line's. Passwords are no part of it.
 //
 // An ACL knows globs, and a pattern is narrower than any glob of it. What a user
-// can reach beyond what the declaration gives is found exactly and told (Excess).
+// can reach beyond what the declaration gives is found exactly and reported (Excess).
 //
 // The rules need Redis 7.0 or Valkey 7.2: earlier servers cannot tell reading a
 // key from writing it (https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/).
@@ -158,7 +158,7 @@ func keyRule(g Grant) string {
 	return "%R~" + g.Glob
 }
 
-// Tracks reports whether the user may hear the names of all keys that change: it may use client-side caching, and an
+// Tracks reports whether the user may receive the names of all keys that change: it may use client-side caching, and an
 // ACL does not refuse one form of CLIENT TRACKING alone.
 func (u User) Tracks() bool { return slices.Contains(u.Commands, "client|tracking") }
 

@@ -303,10 +303,10 @@ func (b *builder) channel(c *keyspace.Channel, name string, r role) {
 	}
 }
 
-// listens lets a reader hear all channels of a pattern at once. A server compares the
+// listens lets a reader subscribe to all channels of a pattern at once. A server compares the
 // glob of PSUBSCRIBE with its rules byte by byte, so the rule is the glob that generated
 // code subscribes with, in place of the tighter ones. A rule for all channels would be the
-// only one of its user: a pattern without a literal is heard channel by channel. So is one
+// only one of its user: a pattern without a literal is subscribed to channel by channel. So is one
 // with bytes that a rule cannot carry: no rule is the same as its glob.
 func (b *builder) listens(c *keyspace.Channel, name string) {
 	u := b.user(name, c.Name)

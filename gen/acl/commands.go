@@ -9,7 +9,7 @@ import (
 
 // The commands of a component, by what it does to which type. Nothing that
 // finds keys (SCAN, RANDOMKEY) or concerns the server as a whole is in here:
-// those commands do not heed key rules. Each of them exists in Redis 7.0, since a
+// those commands ignore key rules. Each of them exists in Redis 7.0, since a
 // server refuses an ACL file with a command that it does not know.
 
 // basics say what a client needs to connect, pipeline and follow a cluster or
@@ -20,8 +20,8 @@ const basics = `auth hello ping echo quit command client|setname client|getname 
 	unsubscribe punsubscribe sunsubscribe
 	cluster|slots cluster|shards cluster|myid cluster|info cluster|keyslot`
 
-// tracks is for client-side caching: what reads by it, and a lock that is lost, hears of a change from the server.
-// No rule refuses CLIENT TRACKING ON BCAST, by which a user hears the names of all keys that change.
+// tracks is for client-side caching: what reads by it, and a lock that is lost, is notified of a change from the
+// server. No rule refuses CLIENT TRACKING ON BCAST, by which a user receives the names of all keys that change.
 const tracks = `client|tracking client|trackinginfo client|caching`
 
 // asksMemory is for those that must know how full a server is and what it does

@@ -137,7 +137,7 @@ type probe struct {
 	words []string // "" is the key
 }
 
-// shard is the kind of a key that stands for a sharded channel.
+// shard is the kind of a key that means a sharded channel.
 const shard keyspace.Kind = "shard"
 
 // probes are commands per type.
@@ -401,7 +401,7 @@ func (p *proof) example(x acl.Excess) {
 	})
 }
 
-// server: no component has commands that find keys or concern the server. Who may track keys is told.
+// server: no component has commands that find keys or concern the server. Who may track keys is reported.
 func (p *proof) server(u acl.User) {
 	user := u.Name
 	p.ask(user, []string{"CLIENT", "TRACKING", "ON", "BCAST"}, func(allowed bool) {

@@ -20,9 +20,9 @@ func excesses(t *testing.T, text string) (list []acl.User, told []string) {
 	return list, told
 }
 
-// TestExcesses: what a user can do beyond the declaration is told, with a key or a
+// TestExcesses: what a user can do beyond the declaration is reported, with a key or a
 // channel and a command.
-// TestManyPatternsThatOverlap: what would take too long to tell is told as that, and
+// TestManyPatternsThatOverlap: what would take too long to tell is reported as that, and
 // of each rule.
 func TestManyPatternsThatOverlap(t *testing.T) {
 	var b strings.Builder

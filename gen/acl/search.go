@@ -150,7 +150,7 @@ func (r *realm) compare(glob string, near []*target, names []name, shared int) *
 		}
 	}
 	stray, found, decided := pattern.WitnessWithin(&r.budget, []*pattern.Pattern{p}, patterns)
-	if !decided { // told without an example rather than not at all
+	if !decided { // reported without an example rather than not at all
 		stray, found = []byte(glob), true
 	}
 	out.stray, out.strays, out.decided = stray, found, r.budget >= 0

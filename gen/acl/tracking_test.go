@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTracking: only those whose handles use client-side caching may hear of keys that change, and it is told.
+// TestTracking: only those whose handles use client-side caching may be notified of keys that change, and it is
+// reported.
 func TestTracking(t *testing.T) {
 	for text, want := range map[string][]string{
 		"k: {key: k, type: string, ttl: 1d, readers: [r]}":                                                 {"o", "r"},

@@ -72,7 +72,7 @@ func special(t scalar.Type) []string {
 	return nil
 }
 
-// around returns a bound, its neighbours, and the numbers with a digit more or less.
+// around returns a bound, its neighbours, and the numbers with one digit more, and one less.
 func around(given bool, bound int64) []string {
 	if !given {
 		return nil

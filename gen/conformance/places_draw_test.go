@@ -201,7 +201,7 @@ func (g *drawing) add(u *use, declared string) *use {
 	return u
 }
 
-// memberTypes can be told from each other in a set and name the field of a hash.
+// memberTypes can be distinguished from each other in a set and name the field of a hash.
 var memberTypes = []string{"text", "int", "uuid", "hex 8", "date", "p18", "slug", "bool", "unix_s", "timestamp",
 	"bytes", "float"}
 
@@ -255,7 +255,7 @@ func (g *drawing) event() {
 }
 
 // namedTypes lists the types of a field that has the name of the id, and another type:
-// text takes any id, and the others none that is not of theirs.
+// text takes any id, and the others only their own.
 var namedTypes = []string{"text", "int", "float", "bool", "unix_s", "unix_ms", "date", "timestamp"}
 
 // indexed lists the types of fields that an index tells apart in its key.

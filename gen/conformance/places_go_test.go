@@ -199,7 +199,7 @@ func (f *goFile) entity(u *use) {
 	f.in("work", u, "gone, err := %s.Delete(p.ctx, %s)\nreturn same(gone, err, true)", store, id)
 }
 
-// emits changes an item in each way, and hears each change where both placeholders of
+// emits changes an item in each way, and receives each change where both placeholders of
 // its key say, with both in the message.
 func (f *goFile) emits(u *use, store, id, v string) {
 	args := goArgs([]sample{u.places[1], u.places[0]})

@@ -20,7 +20,7 @@ type sample struct {
 	key              bool   // a placeholder
 	sealed           bool   // encrypted
 	optional, absent bool
-	text             string // as it stands in a key or under one
+	text             string // as it is in a key or under one
 	at               time.Time
 }
 

@@ -219,7 +219,7 @@ func (p program) run(t *testing.T, mode, addr string, batch []*declaration) {
 	}
 }
 
-// textsOf returns the first of the declarations whose names are told: d1 que got …
+// textsOf returns the first of the declarations whose names are printed: d1 que got …
 func textsOf(told []byte, batch []*declaration) string {
 	for _, d := range batch {
 		if bytes.Contains(told, []byte(d.name+" ")) {
@@ -229,7 +229,7 @@ func textsOf(told []byte, batch []*declaration) string {
 	return ""
 }
 
-// ear represents a program that hears what another one publishes.
+// ear represents a program that receives what another one publishes.
 type ear struct {
 	name string
 	cmd  *exec.Cmd

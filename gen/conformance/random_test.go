@@ -56,7 +56,7 @@ func randomPattern(t *testing.T, rng *rand.Rand) *pattern.Pattern {
 	return p
 }
 
-// TestRandomPatterns: the languages agree on patterns that nobody thought of.
+// TestRandomPatterns: the languages agree on patterns that no one thought of.
 func TestRandomPatterns(t *testing.T) {
 	gate.Skip(t, "hundreds of patterns in three languages")
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -107,7 +107,7 @@ func (g *generator) identify(e *entityCode) {
 		strings.Join(read, ", "), g.call("Parse"+e.name), strings.Join(assign, ""))
 }
 
-// expressions says how the parts of a key are told from the id of an item and from what
+// expressions says how the parts of a key are distinguished from the id of an item and from what
 // all keys of the entity share.
 func (e *entityCode) expressions() {
 	var scope gen.Names

@@ -57,7 +57,7 @@ type alert struct {
 	severity      string
 	owner         string
 	summary, help string
-	entry         string // that it is about: two rules of one owner are told apart by it
+	entry         string // that it is about: two rules of one owner are distinguished by it
 }
 
 // Generate writes the rules.
@@ -168,7 +168,7 @@ func audits(ks *keyspace.Keyspace) []alert {
 	}
 }
 
-// queues returns alerts about each declared queue. One that is paused waits because it was told to.
+// queues returns alerts about each declared queue. One that is paused waits because it was asked to.
 func queues(ks *keyspace.Keyspace) (out []alert) {
 	for _, e := range ks.Entries {
 		if e.Construct != keyspace.Queue {

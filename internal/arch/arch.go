@@ -1,4 +1,4 @@
-// Package arch holds the laws of the house: which package may import which, what every package has,
+// Package arch holds the laws of the project: which package may import which, what every package has,
 // what no file does. The laws are its tests; a law is a row with its reason, so to change one, change
 // the row and say why. The program below it, measures, prints how long functions, files and packages
 // are, and how far the project is from each goal.

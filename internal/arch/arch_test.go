@@ -287,7 +287,7 @@ func TestWhatNoTextSays(t *testing.T) {
 	}
 }
 
-// TestModules: whoever imports the library gets exactly what is listed here, and
+// TestModules: a program that imports the library gets exactly what is listed here, and
 // `go install …@latest` refuses a go.mod with a replace.
 func TestModules(t *testing.T) {
 	modules := []struct {

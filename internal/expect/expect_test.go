@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/internal/expect"
 )
 
-// told is a test that keeps what it is told, and goes on when it has failed.
+// told is a test that keeps what is reported to it, and goes on when it has failed.
 type told struct {
 	testing.TB
 	said   string

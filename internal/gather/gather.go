@@ -38,7 +38,7 @@ type question[Q, A any] struct {
 	answer A
 	done   chan struct{} // has room for one
 
-	flight        *Flight // that it is aboard of; nil: it is pending
+	flight        *Flight // that carries it; nil: it is pending
 	before, after *question[Q, A]
 }
 
@@ -191,7 +191,7 @@ func (g *Gather[Q, A]) fly(f *Flight, batch []*question[Q, A]) {
 }
 
 // next returns what has gathered meanwhile, in the room of an old batch; nothing ends
-// the flight, which had that many questions aboard. It leaves half of all that are
+// the flight, which had that many questions. It leaves half of all that are
 // on the way to the other flight: else one may carry nearly all of them, and the
 // server wait while they are written and read.
 func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) (*Flight, []*question[Q, A]) {

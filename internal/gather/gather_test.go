@@ -118,7 +118,7 @@ func TestCallersThatLeave(t *testing.T) {
 }
 
 // TestACallThatWaits: if all callers leave while it says that nothing is sent yet,
-// it is never sent, and they are told so. If one stays it is sent.
+// it is never sent, and they learn it. If one stays it is sent.
 func TestACallThatWaits(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		held, send, goes := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
@@ -342,7 +342,7 @@ func TestLeaderPanics(t *testing.T) {
 	await(t, g, "all calls are over", func() bool { return g.flying == 0 && g.aboard == 0 })
 }
 
-// TestUntil: a caller that waits for a call that does not come back hears that all
+// TestUntil: a caller that waits for a call that does not come back learns that all
 // waiting is over; a question that was asked is answered nevertheless.
 func TestUntil(t *testing.T) {
 	over := errors.New("over")

@@ -1,4 +1,4 @@
-// Package layout fills the holes of documents: it executes the part of the language of text/template that the house's
+// Package layout fills the holes of documents: it executes the part of the language of text/template that the project's
 // documents use. It calls no method of what it is given. A program that can call any method by its name keeps all
 // methods of all its types, which were a third of the command line's size.
 //

@@ -6,7 +6,7 @@
 // as its holder renews it, and can be checked inside a script whose keys share its slot
 // (the part `lease` of internal/lua, lease_held).
 //
-// It is not a lock for users: nothing waits for it, nothing is told when it is free, and
+// It is not a lock for users: nothing waits for it, no notice says when it is free, and
 // only package lock has fencing for what is written elsewhere. It is not the lease of a
 // job, of which a worker has many; nor the marker in a partial sum of package ranking,
 // where the leased key is what is being made.
@@ -36,7 +36,7 @@ var ErrLost = errors.New("the lease is lost: another process may act")
 // BusyError represents a lease that another process has.
 type BusyError struct {
 	Key   string
-	Owner string        // the name that its holder gave; "" if the text is none of this program
+	Owner string        // the name that its holder gave; "" if this program did not write the text
 	Left  time.Duration // until it ends, unless it is renewed
 }
 
@@ -79,7 +79,7 @@ func Process() string {
 	return host + "-" + strconv.Itoa(os.Getpid())
 }
 
-// Holder returns the name of the process in the text of a lease; a text that is none of this
+// Holder returns the name of the process in the text of a lease; a text that was not written by this
 // program is returned as it is.
 func Holder(text string) string {
 	fence, owner, ok := strings.Cut(text, " ")

@@ -168,8 +168,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestLostReply: a lease whose grant was not heard of is granted again, and one that was
-// never heard of is given back.
+// TestLostReply: a lease whose grant was not received is granted again, and one that was
+// never received is given back.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
@@ -366,7 +366,7 @@ func TestWorkIsOnePiece(t *testing.T) {
 }
 
 // TestHold: a lease that is held goes on past its TTL, and its context ends when it is
-// lost or the server is not heard of for as long as it lasts.
+// lost or the server does not answer for as long as it lasts.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	const ttl = 300 * time.Millisecond

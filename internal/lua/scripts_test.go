@@ -113,7 +113,7 @@ func tokens(text string) []string {
 const slot = "slot"
 
 // faults returns what a program does with keys and arguments that its header does not say,
-// the reverse, and the names that it has from nowhere.
+// the reverse, and the names that are not defined.
 func faults(h Header, text string) (out []string) {
 	if strings.HasPrefix(text, "#!") {
 		_, text, _ = strings.Cut(text, "\n")

@@ -111,7 +111,7 @@ func everyOptions(t *testing.T) map[string]bool {
 
 // TestDefaultsAreTrue: where the code says cmp.Or(o.Field, constant), the comment of
 // that field says the constant. Where two structs of a package have an option of one
-// name, which of them a constant belongs to is not told apart.
+// name, which of them a constant belongs to is not decided.
 func TestDefaultsAreTrue(t *testing.T) {
 	seen, with := 0, map[string]int{} // how many structs of a package have an option of a name
 	all := map[string][]Option{}

@@ -213,7 +213,7 @@ func works(t *testing.T, q queue.Queue[string]) {
 	}
 }
 
-// entityGoesOn changes and deletes items, whose index entries the ledger knows.
+// entityGoesOn changes and deletes items, whose index entries are recorded.
 func entityGoesOn(t *testing.T, k *tenants.Keyspace) {
 	t.Helper()
 	ctx, store := t.Context(), k.MemoStore()

@@ -61,7 +61,7 @@ var forms = map[string]form{
 	"SENTINEL GET-MASTER-ADDR-BY-NAME": address,
 }
 
-// ask is told a command, by its name and the number of its words.
+// ask takes a command, by its name and the number of its words.
 func (a *answers) ask(name []byte, args int) {
 	before := a.unsub
 	if a.unsub = false; before && args == 1 && string(name) == "PING" {
@@ -158,7 +158,7 @@ func (a *answers) answer() (was expected, ok bool) {
 	return was, true
 }
 
-// confirm is told a push that confirms something. It reports whether that was asked for.
+// confirm takes a push that confirms something. It reports whether that was asked for.
 func (a *answers) confirm(subscribes bool) bool {
 	if !a.subscribed.Load() {
 		return false

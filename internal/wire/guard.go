@@ -160,7 +160,7 @@ func shape(kind byte) int {
 	return unknown
 }
 
-// line is told each line that is complete and is not within a bulk string.
+// line takes each line that is complete and is not within a bulk string.
 func (g *Guarded) line() error {
 	head := g.head[:min(g.size, len(g.head))]
 	form := shape(g.kind)
@@ -207,7 +207,7 @@ func (g *Guarded) line() error {
 	return g.begin(n, form == pairs)
 }
 
-// begin is told that n elements follow, or n pairs.
+// begin notes that n elements follow, or n pairs.
 func (g *Guarded) begin(n int64, pairs bool) error {
 	if n > g.most {
 		return g.refuse(fmt.Sprintf("at most %d elements", g.most))
@@ -244,7 +244,7 @@ func (g *Guarded) begin(n int64, pairs bool) error {
 	return nil
 }
 
-// complete is told that one element is there, which may complete what it is in.
+// complete notes that one element is there, which may complete what it is in.
 func (g *Guarded) complete() {
 	for i := len(g.open) - 1; i >= 0; i-- {
 		f := &g.open[i]

@@ -11,7 +11,7 @@ var wants = [...]string{
 	address:      "a host and a port",
 }
 
-// reply is told how each reply begins: by a line, or a part of it. Pushes are no answers,
+// reply takes the beginning of each reply: a line, or a part of it. Pushes are no answers,
 // and neither are attributes, which come before a reply.
 func (g *Guarded) reply(line []byte) error {
 	g.now, g.push, g.naming = expected{}, 0, false
@@ -30,7 +30,7 @@ var (
 	queued  = []byte("-QUEUED\r\n") // rueidis panics at it after SUBSCRIBE
 )
 
-// answer is told a reply to the next command. An error that answers an UNSUBSCRIBE comes
+// answer takes a reply to the next command. An error that answers an UNSUBSCRIBE comes
 // before the PONG, and must not be one of those that rueidis takes for the PONG: that
 // would then be taken for the answer to the next command.
 func (g *Guarded) answer(line []byte) error {
@@ -84,7 +84,7 @@ var kinds = map[string]bool{
 	"unsubscribe": false, "punsubscribe": false, "sunsubscribe": false,
 }
 
-// pushed is told that a bulk string is complete: that may be the kind of a push.
+// pushed notes that a bulk string is complete: that may be the kind of a push.
 func (g *Guarded) pushed() error {
 	if !g.naming {
 		return nil
@@ -100,7 +100,7 @@ func (g *Guarded) pushed() error {
 	return nil
 }
 
-// null is told that an element is there that has no elements. At the top, of lists only a
+// null notes that an element is there that has no elements. At the top, of lists only a
 // push is no answer.
 func (g *Guarded) null() error {
 	g.naming = false
@@ -113,7 +113,7 @@ func (g *Guarded) null() error {
 	return nil
 }
 
-// listed is told that what could have been a message is a reply: also to this form.
+// listed notes that what could have been a message is a reply: also to this form.
 func (g *Guarded) listed(also form) error {
 	if err := g.answer(nil); err != nil {
 		return err

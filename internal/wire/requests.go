@@ -71,7 +71,7 @@ func (r *requests) append(p []byte) {
 	}
 }
 
-// argument is told that an argument is complete.
+// argument notes that an argument is complete.
 func (r *requests) argument() {
 	r.left--
 	if r.naming {

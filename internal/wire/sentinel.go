@@ -33,7 +33,7 @@ func (h *heard) add(p []byte) { h.text = append(h.text, p[:min(len(p), mostHeard
 // isMessage reports whether the first element that was read says so.
 func (h *heard) isMessage() bool { return len(h.texts) > 0 && string(h.texts[0]) == "message" }
 
-// announced is told that an element is complete which is a bulk string.
+// announced notes that an element is complete which is a bulk string.
 func (g *Guarded) announced() error {
 	if !g.hears() {
 		return nil

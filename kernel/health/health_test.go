@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckFails: a login without +info gets what PING says; any other error is told.
+// TestCheckFails: a login without +info gets what PING says; any other error is reported.
 func TestCheckFails(t *testing.T) {
 	away := errors.New("away")
 	if got := health.Check(t.Context(), answers(away, nil)); !errors.Is(got.Err, away) || got.Latency != 0 {

@@ -15,18 +15,18 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Listener hears the messages of one channel, or of those a pattern names. The
+// Listener receives the messages of one channel, or of those a pattern names. The
 // functions are called by the goroutine that reads the connection, one at a time:
 // they must not wait, send commands or subscribe.
 type Listener struct {
 	Message func(text string)
-	// From is Message for who must know the channel; only one of the two is set.
+	// From receives messages with their channel. Only one of Message and From is set.
 	From func(channel, text string)
 	// Gap is called when messages may have been missed: the connection broke and
 	// a new one has subscribed again.
 	Gap func()
-	// Lost is called when the server refuses a channel that was heard before, since
-	// the login may not hear it any more (NOPERM): no message comes until Gap. It
+	// Lost is called when the server refuses a channel that was received before, since
+	// the login may not subscribe to it any more (NOPERM): no message comes until Gap. It
 	// may be nil.
 	Lost func(err error)
 }
@@ -45,7 +45,7 @@ type Hooks struct {
 	Delay func(n int) time.Duration
 	// Denies reports whether an error of a server is about one channel, and not a passing state.
 	Denies func(err error) bool
-	// Refused is called once when the server refuses a channel that was heard before.
+	// Refused is called once when the server refuses a channel that was received before.
 	Refused func(ctx context.Context, err error)
 	// Closed is the error of a subscription to a client that is closed.
 	Closed error
@@ -114,7 +114,7 @@ func (s *Engine) Close() {
 	}
 }
 
-// Add lets l hear a topic until stop is called. When it returns, the server has confirmed. An error that the server
+// Add subscribes l to a topic until stop is called. When it returns, the server has confirmed. An error that the server
 // answered is a *Denied.
 func (s *Engine) Add(ctx context.Context, channel Topic, l *Listener) (stop func(), err error) {
 	s.mu.Lock()
@@ -260,7 +260,7 @@ const askAgain = time.Second
 // linger says how long a connection for sharded channels is kept without one.
 const linger = 10 * time.Second
 
-// ended hears that a subscription is over. If none here asked for that, the
+// ended notes that a subscription is over. If none here asked for that, the
 // slot of a sharded channel has moved to another node.
 func (s *Engine) ended(sub rueidis.PubSubSubscription) {
 	if sub.Kind != "sunsubscribe" {

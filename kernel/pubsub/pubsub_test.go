@@ -70,7 +70,7 @@ func TestTopics(t *testing.T) {
 	})
 }
 
-// TestGap: a connection that breaks is made again, and its listeners are told that messages may be missed.
+// TestGap: a connection that breaks is made again, and its listeners are notified that messages may be missed.
 func TestGap(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	e := pubsub.New(dial(t, s), hooks(new(atomic.Int64)), false)
@@ -88,7 +88,7 @@ func TestGap(t *testing.T) {
 	expect.Eventually(t, "it hears again", func() bool { return heard.Load() == 1 })
 }
 
-// TestDenied: a channel that the login may not hear fails alone. One that is taken away is told once.
+// TestDenied: a channel that the login may not subscribe to fails alone. One that is taken away is reported once.
 func TestDenied(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("ACL", "SETUSER", "default", "resetchannels", "&open:*")
@@ -149,7 +149,7 @@ func TestAClosedEngineSaysSo(t *testing.T) {
 	end(nil)
 	withClient, end := context.WithCancelCause(t.Context())
 	end(errClosed)
-	for range 100 { // of two reasons that hold at once, the one that is told is no chance
+	for range 100 { // of two reasons that hold at once, the one that is reported is always the same
 		for what, err := range map[string]error{"closed": add(t.Context(), closed), "closed, ended": add(ended, closed),
 			"ended with the client": add(withClient, open)} {
 			if !errors.Is(err, errClosed) {

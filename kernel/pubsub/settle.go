@@ -66,7 +66,7 @@ func unsubscribe(b rueidis.Builder, way Way, names []string) rueidis.Completed {
 	return b.Unsubscribe().Channel(names...).Build()
 }
 
-// difference returns what is to be subscribed to and what no more, by way.
+// difference returns the topics to subscribe to and those to unsubscribe from, by way.
 func (s *Engine) difference() (join []Topic, leave [OfShard + 1][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Engine) confirm(at Topic) {
 }
 
 // refuse tells the callers that wait for a subscription that the server has
-// refused it. Listeners that had it before are told once, and it is asked for
+// refused it. Listeners that had it before are notified once, and it is asked for
 // again: it reports whether there are any.
 func (s *Engine) refuse(at Topic, err error) bool {
 	s.mu.Lock()

@@ -209,7 +209,7 @@ func (c *context) removed() {
 			switch {
 			case !decided:
 				c.report(pos, k.Pos, k.Name, "", "whether other entries declare all keys of %s (%s), which is gone, cannot be "+
-					"told: that takes too long", k.Name, k.Pattern)
+					"known: that takes too long", k.Name, k.Pattern)
 				return
 			case found && c.retiredKey(k) != nil:
 				gone = append(gone, k)
@@ -254,7 +254,7 @@ func (c *context) forgotten() {
 			witness, found, decided := c.now().lacks(was)
 			if !decided {
 				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
-					"whether keys of the former pattern %s of %s are still declared cannot be told: that takes too long", was,
+					"whether keys of the former pattern %s of %s are still declared is not known: that takes too long", was,
 					p.new.Name)
 				return
 			}
@@ -406,7 +406,7 @@ func (c *context) invalidationDropped() {
 	}
 }
 
-// gone reports whether a name stands for nothing any more: an event need not
+// gone reports whether a name is declared no more: an event need not
 // delete what is not there.
 func (c *context) gone(name string) bool {
 	if c.names == nil {

@@ -38,8 +38,8 @@ func told(found []finding.Finding, code, part string) (n int) {
 	return n
 }
 
-// TestManyRemoved: every key that is gone is told, however many patterns there are now: they were too
-// many for one automaton, and then nothing was told.
+// TestManyRemoved: every key that is gone is reported, however many patterns there are now: they were too
+// many for one automaton, and then nothing was reported.
 func TestManyRemoved(t *testing.T) {
 	const n = load.MaxPatterns / 11
 	found := Run(many(t, n, `o#: {key: "old:q#:{user}", type: queue, ttl: none}`),
@@ -55,7 +55,7 @@ func TestManyRemoved(t *testing.T) {
 	}
 }
 
-// TestManyFormerNames: a former name that is gone is told beside as many patterns.
+// TestManyFormerNames: a former name that is gone is reported beside as many patterns.
 func TestManyFormerNames(t *testing.T) {
 	const n = load.MaxEntries
 	entry := `e#: {key: "new:q#:{user}", type: string, ttl: none}`
@@ -81,7 +81,7 @@ func TestLacksEndsWithItsBudget(t *testing.T) {
 }
 
 // TestRemovedAmongPatternsThatAllMeet: where every pattern may meet every other one, what cannot be
-// told in time is said, once.
+// reported in time is said, once.
 func TestRemovedAmongPatternsThatAllMeet(t *testing.T) {
 	gate.Skip(t, "10 s of CPU")
 	const n = 3000

@@ -214,7 +214,7 @@ func (c *context) forgottenRetired() {
 			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the %s %s is not retired any more", what[old.Section], old.Name)
 		}
 		for _, p := range old.Patterns {
-			same := func(q *pattern.Pattern) bool { return q.String() == p.String() } // a var that was narrowed is told as such
+			same := func(q *pattern.Pattern) bool { return q.String() == p.String() } // a var that was narrowed is reported as such
 			if r != nil && slices.ContainsFunc(r.Patterns, same) || patterns.cover(p) != nil {
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestRetiredIsTold: what is gone and retired is a line, not an error. Each change has the codes that
-// are told, and no finding above that.
+// are reported, and no finding above that.
 func TestRetiredIsTold(t *testing.T) {
 	const (
 		tier  = "keys:\n  t: {key: \"t:{p}\", type: set, ttl: none}\n  a: {key: x, type: set, ttl: none}"

@@ -153,7 +153,7 @@ var rules = []rule{
 
 	{finding.Rule{Code: "KW621", Name: "begins-to-expire", Severity: errorLevel,
 		Summary: "Keys that were kept for good expire from now on",
-		Explain: "Whoever relied on them finds them gone. Keys that are there have no TTL and are findings until they " +
+		Explain: "Programs that relied on them find them gone. Keys that are there have no TTL and are findings until they " +
 			"are rewritten.",
 		Fix: "make sure that everything in them can be made again"}, Policy,
 		"readers that bear a missing key, then writers", (*context).beginsToExpire},
@@ -207,7 +207,7 @@ var rules = []rule{
 	{finding.Rule{Code: "KW631", Name: "group-gone", Severity: errorLevel,
 		Summary: "A consumer group is gone or has another name",
 		Explain: "The group stays on the server with what its consumers have not acknowledged. A group under a new name " +
-			"begins where it is told to: it skips what is there, or reads it a second time.",
+			"begins at the configured id: it skips what is there, or reads it a second time.",
 		Fix: "drain the group first, or create the new one at the old one's position (XINFO GROUPS, XGROUP CREATE); then " +
 			"XGROUP DESTROY the old one"}, Policy,
 		"consumers of both groups, then publishers unchanged, then stop the old group when it has nothing pending",
@@ -263,7 +263,7 @@ var rules = []rule{
 
 	{finding.Rule{Code: "KW641", Name: "name-gone", Severity: errorLevel,
 		Summary: "An entry, channel, event or script is gone or has another name",
-		Explain: "Generated functions and types are named after it: whoever calls them does not compile any more.",
+		Explain: "Generated functions and types are named after it: code that calls them does not compile any more.",
 		Fix:     "tell its callers, or keep the old name"}, API,
 		"callers and declaration in one step", (*context).nameGone},
 	{finding.Rule{Code: "KW642", Name: "parameters-changed", Severity: errorLevel,

@@ -37,7 +37,7 @@ func (c *context) keysTaken() {
 				c.report(k.Pos, old.Pos, k.Name, "", "the key %s matches %s (%s) now and belonged to %s (%s), %s",
 					finding.Key(witness), k.Name, k.Pattern, old.Name, old.Pattern, differs)
 			} else if !decided {
-				c.report(k.Pos, old.Pos, k.Name, "", "whether %s (%s) matches keys of %s (%s) cannot be told: that takes too long",
+				c.report(k.Pos, old.Pos, k.Name, "", "whether %s (%s) matches keys of %s (%s) is not known: that takes too long",
 					k.Name, k.Pattern, old.Name, old.Pattern)
 				return
 			}

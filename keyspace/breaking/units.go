@@ -61,7 +61,7 @@ func sameLiterals(a, b *pattern.Pattern) bool {
 	return true
 }
 
-// The ways of values whose old and new form cannot be told apart by readers, or only by
+// The ways of values whose old and new form cannot be distinguished by readers, or only by
 // those that were made for both.
 var (
 	wayOfTimes = way{"give the new unit a name of its own",

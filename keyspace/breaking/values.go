@@ -211,7 +211,7 @@ func tooLong(old, new scalar.Type) string {
 	return witness(old, new)
 }
 
-// witness finds a value of old that is none of new.
+// witness finds a value of old that new refuses.
 func witness(old, new scalar.Type) string {
 	a, err1 := old.Value()
 	b, err2 := new.Value()

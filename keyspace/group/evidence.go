@@ -171,7 +171,7 @@ func newWord[T any, P Tally[T]](name string, nodes []*node[T]) *word[T] {
 // lookAhead says how many placeholders in a row are looked through for what a word leads to.
 const lookAhead = 3
 
-// look collects what a word leads to: what ends there is told apart by its likeness, what goes on by its names.
+// look collects what a word leads to: what ends there is distinguished by its likeness, what goes on by its names.
 func (w *word[T]) look(trails *[]uint64, nodes []*node[T], way uint64, depth int,
 	likeness func([]*node[T]) (uint64, bool)) {
 	if like, ends := likeness(nodes); ends {

@@ -11,7 +11,7 @@ func isPlaceholder(name string) bool {
 	return strings.HasPrefix(name, "{") && strings.IndexByte(name, '}') == len(name)-1
 }
 
-// hasPlaceholder reports whether a name has a placeholder in it: a brace that is none of the key's.
+// hasPlaceholder reports whether a name has a placeholder in it: a brace that does not belong to the key.
 func hasPlaceholder(name string) bool {
 	for i := 0; i < len(name); i++ {
 		switch name[i] {

@@ -136,7 +136,7 @@ func (n *node[T]) keep(wanted func(string, *node[T]) bool) (out []child[T]) {
 // DefaultNodes bounds the nodes of a tree: some 200 bytes each, beside what the caller counts.
 const DefaultNodes = 60_000
 
-// maxDepth bounds the segments that are told apart: what follows is one {rest}.
+// maxDepth bounds the segments that are distinguished: what follows is one {rest}.
 const maxDepth = 12
 
 // Tree groups names. It is not safe for concurrent use.

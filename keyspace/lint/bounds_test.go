@@ -157,8 +157,8 @@ func TestManyGlobsOfOwns(t *testing.T) {
 	}
 }
 
-// Queues with lanes, and keys beside globs of other software, are told apart by what is literal in them: no automaton
-// is made for each, which took seconds and hundreds of megabytes.
+// Queues with lanes, and keys beside globs of other software, are distinguished by what is literal in them: no
+// automaton is made for each, which took seconds and hundreds of megabytes.
 func TestLanesNeedNoAutomata(t *testing.T) {
 	for entry, head := range map[string]string{
 		`{doc: D., key: "app:k#:{lane}", type: queue, order: lane, value: id, ttl: none}`:    "",

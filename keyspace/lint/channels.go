@@ -46,7 +46,7 @@ func (c *context) emitSlots() {
 			ch, key := c.Channel(name), e.Keys[0]
 			if i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == "ledger" }); apart &&
 				action == "expire" && i >= 0 {
-				key = e.Keys[i] // an item that has expired is announced where the ledger is
+				key = e.Keys[i] // an item that has expired is announced where the index record is
 			}
 			said := name + " " + key.Name
 			if told[said] {
@@ -63,7 +63,7 @@ func (c *context) emitSlots() {
 	}
 }
 
-// messages: whoever announces must have what the message and the channel's name
+// messages: the sender must have what the message and the channel's name
 // are made of.
 func (c *context) messages() {
 	for _, e := range c.of(keyspace.Entity) {

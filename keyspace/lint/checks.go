@@ -89,7 +89,7 @@ func (c *context) nearVars() {
 			}
 			for _, v := range c.Vars {
 				if v.Name != p.Name && fold(v.Name) == fold(p.Name) {
-					c.report(k.Pos, k.Name, "write {"+v.Name+"}", "{%s} is declared nowhere and means text, but there is a var %s",
+					c.report(k.Pos, k.Name, "write {"+v.Name+"}", "{%s} is not declared and means text, but there is a var %s",
 						p.Name, v.Name)
 				}
 			}
@@ -169,7 +169,7 @@ func literals(p *pattern.Pattern) string {
 	return b.String()
 }
 
-// notation says how other tools write placeholders; a zero byte stands for ours.
+// notation says how other tools write placeholders; a zero byte takes the place of ours.
 var notation = regexp.MustCompile(`<[^<>:]+>|\*|%[sdv]|\$\x00`)
 
 func (c *context) foreignPlaceholders() {

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/keyspace/match"
 )
 
-// rule represents a row of the table: what the code says, and the check behind it.
+// rule represents a row of the table: what the code says, and its check.
 type rule struct {
 	finding.Rule
 	check func(*context)

@@ -100,7 +100,7 @@ func (c *context) retiredPatterns() {
 					c.again(n.pos, n.name, r, "the key %s of %s (%s) is retired with %s: what is still there would be taken for the "+
 						"new thing", finding.Key(key), n.name, n.Pattern, r.Name)
 				} else if !decided {
-					c.again(n.pos, n.name, r, "whether keys of %s (%s) are retired with %s (%s) cannot be told: that takes too long",
+					c.again(n.pos, n.name, r, "whether keys of %s (%s) are retired with %s (%s) is not known: that takes too long",
 						n.name, n.Pattern, r.Name, p)
 					return
 				}

@@ -131,7 +131,7 @@ var rules = []rule{
 			"product would have to scan for the rest, which is slow and misses keys.",
 		Fix: "add the placeholder to with, or delete it by another event"}, (*context).eventReach},
 	{finding.Rule{Code: "KW323", Name: "idle-event", Severity: warning, Summary: "An event that does nothing",
-		Explain: "It deletes nothing and emits nothing: the invalidation it stands for never happens.",
+		Explain: "It deletes nothing and emits nothing: the declared invalidation never happens.",
 		Fix:     "add deletes: […], or remove the event"}, (*context).idleEvents},
 	{finding.Rule{Code: "KW324", Name: "cleanup-hits-permanent", Severity: errorLevel,
 		Summary: "A clean-up rule covers keys that must never go",
@@ -156,7 +156,7 @@ var rules = []rule{
 		Explain: "Every key a script touches must be passed in KEYS: a cluster looks at them to find the server, and ACL " +
 			"rules and this declaration to find what is allowed " +
 			"(https://redis.io/docs/latest/develop/interact/programmability/eval-intro/). A key that is written out in the " +
-			"script, or an index beyond the declared ones, is none of them; KEYS and SCAN find keys that nobody declared.",
+			"script, or an index beyond the declared ones, is not among them; KEYS and SCAN find keys that are not declared.",
 		Fix: "name the entry under keys and use KEYS[n]"}, (*context).scriptKeys},
 	{finding.Rule{Code: "KW328", Name: "script-arguments-differ", Severity: warning,
 		Summary: "A script uses other keys or arguments than are declared",
@@ -182,15 +182,15 @@ var rules = []rule{
 		Explain: "With one hash tag in all of its patterns an entity is in one slot: each write is one atomic step in one " +
 			"round trip, and one server bears all of it. Without, items spread over the cluster and a write takes several " +
 			"steps: it notes what it is about to do, writes the item, and then its indexes; what a dead writer leaves is " +
-			"cleaned up within half a minute. Nothing leaks either way, but an index may be behind for a moment. " +
+			"cleaned up within half a minute. Nothing leaks either way, but an index may lag for a moment. " +
 			"docs/entities.md has both.",
 		Fix: "put the same {#…} into all patterns, or leave it: both are sound"}, (*context).apart},
 	{finding.Rule{Code: "KW330", Name: "emit-slot", Severity: errorLevel,
 		Summary: "An entity announces on a stream or a sharded channel of another slot",
 		Explain: "An entity writes its change and its announcement in one script. With `cluster: true` a script may only " +
 			"touch one slot, and the key of a durable channel is in one, as is the name of a sharded one. Where the entity " +
-			"itself is in several slots, an item that has expired is announced in the slot of the ledger, all else in that of " +
-			"the items, which must then be one for all of them " +
+			"itself is in several slots, an item that has expired is announced in the slot of the index record, all else in " +
+			"that of the items, which must then be one for all of them " +
 			"(https://redis.io/docs/latest/develop/interact/pubsub/#sharded-pubsub).",
 		Fix: "put the same {#…} into both patterns, or make it a channel that is neither durable nor sharded"},
 		(*context).emitSlots},
@@ -199,8 +199,8 @@ var rules = []rule{
 		Explain: "The message of a channel on which an entity announces is filled from the placeholders of its key and its " +
 			"fields; when an item expires it is gone, and there are only the placeholders left, and the fields with an index " +
 			"key per value. The message of an event is filled from what the event carries (`with`). A field that is encrypted " +
-			"is sealed for its item's key and opens nowhere else. What fills a part of a message has its type, or the message " +
-			"says text; fields of bytes are not sent.",
+			"is sealed for its item's key and does not open elsewhere. What fills a part of a message has its type, or the " +
+			"message says text; fields of bytes are not sent.",
 		Fix: "name fields that are there, or make the others optional"}, (*context).messages},
 	{finding.Rule{Code: "KW332", Name: "sharded-pattern", Severity: warning, Summary: "A sharded channel has placeholders",
 		Explain: "There is no PSUBSCRIBE for sharded channels (https://redis.io/docs/latest/commands/ssubscribe/): who " +
@@ -208,10 +208,10 @@ var rules = []rule{
 		Fix: "take the placeholder out of the channel, and into the message"}, (*context).shardedPatterns},
 	{finding.Rule{Code: "KW333", Name: "databases-share", Severity: note,
 		Summary: "A plain channel is shared by all databases of a server",
-		Explain: "Pub/sub knows no databases: what is published in database 0 is heard in database 1, too " +
+		Explain: "Pub/sub knows no databases: what is published in database 0 is received in database 1, too " +
 			"(https://redis.io/docs/latest/develop/interact/pubsub/#database--scoping). The envelope of a message says in " +
 			"which database it was published, and listeners of another one drop it. With `envelope: plain` there is no such " +
-			"word, and two installations on one server hear each other. A server of a cluster has one database.",
+			"word, and two installations on one server receive each other's messages. A server of a cluster has one database.",
 		Fix: "remove envelope: plain, use one server per installation, or leave it: the channel may be meant for all"},
 		(*context).shared},
 	{finding.Rule{Code: "KW337", Name: "idle-job", Severity: errorLevel,
@@ -240,13 +240,13 @@ var rules = []rule{
 		Fix:     "shorten to less"}, (*context).pressureIdle},
 	{finding.Rule{Code: "KW348", Name: "pressure-permanent", Severity: errorLevel,
 		Summary: "A pressure rule takes items that must never go",
-		Explain: "With `ttl: none` an item is there until somebody deletes it. That the memory is short is no reason " +
+		Explain: "With `ttl: none` an item is there until a program deletes it. That the memory is short is no reason " +
 			"to lose it.",
 		Fix: "give the entity a ttl, or name another one"}, (*context).pressurePermanent},
 	{finding.Rule{Code: "KW350", Name: "cannot-be-written-back", Severity: errorLevel,
 		Summary: "What a move stores does not say what was in the file",
 		Explain: "Until a migration is complete the files follow what programs write to Redis, so that each phase can be " +
-			"left again. For that each capture and each member must be told by the key, a field, a member or the value. " +
+			"left again. For that each capture and each member must follow from the key, a field, a member or the value. " +
 			"`slug({name})` alone is not enough: San Diego and san-diego are one slug. The text may be kept elsewhere: `kept: " +
 			"{name: rss_feeds}` says that it is the name of a field of that hash.",
 		Fix: "use what was captured, or say where it is kept"}, (*context).writtenBack},

@@ -20,7 +20,7 @@ var (
 	luaIndex   = regexp.MustCompile(`\b(KEYS|ARGV)\s*\[\s*(\d+)\s*\]`)
 	luaAny     = regexp.MustCompile(`\b(KEYS|ARGV)\b(\s*\[\s*[^\s\d\]])?`)
 	luaCall    = regexp.MustCompile(`\bredis\s*\.\s*p?call\s*\(\s*(?:'([^']*)'|"([^"]*)")\s*(?:,\s*('[^']*'|"[^"]*"))?`)
-	luaBanned  = regexp.MustCompile(`^(KEYS|SCAN|FLUSHALL|FLUSHDB)$`) // they reach keys that nobody passed
+	luaBanned  = regexp.MustCompile(`^(KEYS|SCAN|FLUSHALL|FLUSHDB)$`) // they reach keys that no one passed
 	// keyless lists the commands whose first argument is no key.
 	keyless = []string{"TIME", "PUBLISH", "SPUBLISH", "ECHO", "PING", "EVAL", "OBJECT", "XGROUP", "XINFO", "BITOP",
 		"SELECT", "INFO", "LOLWUT", "ACL", "CONFIG", "COMMAND", "WAIT", "MEMORY", "ZUNION", "ZINTER", "ZDIFF", "SINTERCARD",

@@ -103,7 +103,7 @@ func (c *context) lookalikes() {
 	}
 }
 
-// visible returns a pattern with what is not plain text escaped, so that twins can be told
+// visible returns a pattern with what is not plain text escaped, so that twins can be shown
 // apart where they are reported.
 func visible(p *pattern.Pattern) string {
 	text := p.String()
@@ -154,7 +154,7 @@ func (c *context) oddLiterals() {
 	}
 }
 
-// oddWords looks at the words that a placeholder stands for, once for each type.
+// oddWords looks at the words that a placeholder accepts, once for each type.
 func (c *context) oddWords(k *keyspace.Key, t scalar.Type) {
 	for _, word := range t.Values {
 		if what := odd(word); what != "" {

@@ -38,7 +38,7 @@ func (c *compiler) bounded() error {
 	return nil
 }
 
-// ComplexError represents a set of patterns that cannot be told apart within the limits.
+// ComplexError represents a set of patterns that cannot be distinguished within the limits.
 type ComplexError struct {
 	Items []int // that were looked at together, sorted
 	Names []string

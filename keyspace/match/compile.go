@@ -20,8 +20,8 @@ type Conflict struct {
 }
 
 // Compile makes the matcher of items. Conflicts are not an error here: the
-// earlier item wins, and whoever asked decides what to make of it. Of very many
-// conflicts MaxConflicts are told. The error is a *ComplexError, or what one pattern
+// earlier item wins, and the caller decides what to make of it. Of very many
+// conflicts MaxConflicts are reported. The error is a *ComplexError, or what one pattern
 // alone cannot be compiled for.
 func Compile(items []Item) (*Matcher, []Conflict, error) {
 	c := compiler{

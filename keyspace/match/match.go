@@ -1,9 +1,9 @@
 // Package match takes the bytes of a key to the declared pattern it belongs to
 // and to its captures: all patterns of a keyspace compiled into one automaton.
 //
-// The automaton reads a key segment by segment (a segment is what stands
+// The automaton reads a key segment by segment (a segment is what lies
 // between two separators). In each state a segment is looked up among the
-// literal segments that may be there, by a hash table; if it is none of
+// literal segments that may be there, by a hash table; if it is not one of
 // them, a byte automaton, the product of all placeholders and mixed segments
 // that may be there, decides which of them it is. Both lead to exactly one
 // next state, so a key is read once, from left to right, without backtracking

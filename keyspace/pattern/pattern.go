@@ -63,7 +63,7 @@ type Element struct {
 	Placeholder int    // index into Placeholders, -1 for literals and wildcards
 	Expr        automaton.Expr
 	Crosses     bool // may hold the separator
-	NoBraces    bool // stands before or in the hash tag, so braces would move it
+	NoBraces    bool // is before or in the hash tag, so braces would move it
 	Namespace   bool // of Namespaced: the literal is the name of the namespace
 	lang        *scalar.Language
 }

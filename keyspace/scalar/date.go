@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace/internal/automaton"
 )
 
-// dateTokens lists the parts of a layout; everything else in it stands for itself.
+// dateTokens lists the parts of a layout; everything else in it is literal.
 var dateTokens = []string{"YYYY", "MM", "DD", "HH", "mm", "ss"}
 
 // layoutParts splits a layout into tokens and literal bytes.

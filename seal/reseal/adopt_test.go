@@ -69,7 +69,7 @@ func TestAdoption(t *testing.T) {
 }
 
 // TestAdoptionLeavesWhatDoesNotParse: plain text that is not of the declared type is
-// counted and told, in the plan and when the rest is sealed.
+// counted and reported, in the plan and when the rest is sealed.
 func TestAdoptionLeavesWhatDoesNotParse(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {

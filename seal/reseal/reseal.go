@@ -42,7 +42,7 @@ type Walk struct {
 	// Before is asked before texts are replaced, with how many by entry. An error ends
 	// the walk, and they are not replaced. nil: it is not asked.
 	Before func(ctx context.Context, texts map[string]int64) error
-	// After is told how many of them were replaced; the others were written meanwhile,
+	// After gets how many of them were replaced; the others were written meanwhile,
 	// and the next pass looks at them again. nil: nothing is.
 	After func(resealed map[string]int64)
 }

@@ -359,7 +359,7 @@ func TestLongLists(t *testing.T) {
 	for n := range 1000 {
 		line := []string{"RPUSH", "l:1"}
 		for range 100 {
-			line = append(line, "p") // no text of ours: only counted
+			line = append(line, "p") // not sealed: only counted
 		}
 		if n == 500 {
 			for i := range 100 {

@@ -146,9 +146,9 @@ var parsed = map[scalar.Kind]bool{
 
 func parses(t scalar.Type, text string) bool { return !parsed[t.Kind] || t.Is([]byte(text)) }
 
-// member finds a sealed member of a JSON object: its bytes, and where its JSON
-// is. What is no text or no base64 is given as it is: it is not sealed. Of two
-// with one name the last one counts, as when the object is read.
+// member finds a sealed member of a JSON object: its bytes, and where its JSON is. A member that is no text or no
+// base64 is returned unchanged: it is not sealed. Of two with one name the last one counts, as when the object is
+// read.
 func member(object, name string) (sealed string, from, to int, there bool) {
 	decode := json.NewDecoder(bytes.NewReader([]byte(object)))
 	if first, err := decode.Token(); err != nil || first != json.Delim('{') {

@@ -145,7 +145,7 @@ var races = []race{
 			return second(f.tiered.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
 		}},
 		{"rueidis DoCache", doCache},
-		{"otter alone, told of nothing", func(_ context.Context, f *field, n int) error {
+		{"otter alone, without invalidation", func(_ context.Context, f *field, n int) error {
 			if _, ok := f.otter.GetIfPresent(keys[n]); !ok {
 				return errors.New("not there")
 			}

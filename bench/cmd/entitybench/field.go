@@ -79,7 +79,7 @@ type contestant struct {
 	do   func(ctx context.Context, goroutine, n int) error
 }
 
-// race represents one operation, done in several ways. The first is ours, others of ours
+// race represents one operation, done in several ways. The first is ours, others of our own
 // may follow; by is what they are measured by.
 type race struct {
 	name     string

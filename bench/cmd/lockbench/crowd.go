@@ -46,7 +46,7 @@ func gather(ctx context.Context, server *live.Server, who contestant, o options)
 	return c, c.warm(ctx, o.waiters)
 }
 
-// warm lets the waiters of each client contend for a lock of theirs, so that a
+// warm lets the waiters of each client contend for their own lock, so that a
 // client that listens when it has to wait has its connection for that, too.
 func (c *crowd) warm(ctx context.Context, each int) error {
 	var all sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 )
 
 // profile lets keywright lock and unlock alone, with 128 goroutines, and writes
-// where this process spends its time. The server's share is told by its CPU.
+// where this process spends its time. The server's share is reported by its CPU.
 func profile(ctx context.Context, server *live.Server, file string, stdout io.Writer) error {
 	c, err := ours("keywright, fair", lock.Fair).open(ctx, server.Addr, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// defaultLease says what keywright's queue takes if it is told nothing. asynq's is
+// defaultLease says what keywright's queue takes if no lease is given. asynq's is
 // 30 s and cannot be changed.
 const defaultLease = 15 * time.Second
 

@@ -17,7 +17,7 @@ import (
 // payload returns a hundred bytes that begin with the job's number.
 func payload(i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", 92) }
 
-// ledger describes what handlers have seen: every job once, from the first to the last.
+// ledger counts what handlers have seen: every job once, from the first to the last.
 type ledger struct {
 	seen        []atomic.Int32
 	left        atomic.Int64

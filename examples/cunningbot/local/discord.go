@@ -40,7 +40,7 @@ type Discord struct {
 	answers  map[string]string // to commands, by token
 	again    int               // posts that a nonce has stopped
 	commands json.RawMessage
-	noRoom   map[string]time.Time // channels that were told to wait
+	noRoom   map[string]time.Time // channels that must wait
 	tooSoon  int                  // requests that came before they should
 }
 
@@ -143,7 +143,7 @@ func (d *Discord) Answer(token string) string {
 	return d.answers[token]
 }
 
-// nowhere takes an answer that is lost.
+// nowhere returns a writer for an answer that is lost.
 type nowhere struct{ h http.Header }
 
 func (n *nowhere) Header() http.Header         { return n.h }
@@ -248,7 +248,7 @@ func (d *Discord) Stopped() int {
 	return d.again
 }
 
-// TooSoon returns how many requests came although their route had been told to wait.
+// TooSoon returns how many requests came although their route had to wait.
 func (d *Discord) TooSoon() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -148,7 +148,7 @@ func serve(ctx context.Context, m *memory.Memory, listen string, timeout time.Du
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+10*time.Second)
 	defer cancel()
 	if bad := <-serving; ctx.Err() == nil {
-		err = errors.Join(err, bad) // else it was told to end
+		err = errors.Join(err, bad) // else it was asked to end
 	}
 	if bad := server.Shutdown(last); bad != nil {
 		err = errors.Join(err, fmt.Errorf("requests under way: %w", bad))

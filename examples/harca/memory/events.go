@@ -39,7 +39,7 @@ func fromContext[M ~struct{ ID, Type string }](m M) Event {
 	return Event{ID: x.ID, Type: x.Type}
 }
 
-// Subscribe lets handle hear all events, one after the other within a channel,
+// Subscribe passes all events to handle, one after the other within a channel,
 // until stop is called or ctx ends. Pub/sub: a program that does not listen misses them.
 func (m *Memory) Subscribe(ctx context.Context, handle func(Event)) (stop func(), err error) {
 	l := listener{ctx: ctx, handle: handle, failed: m.failed("event")}

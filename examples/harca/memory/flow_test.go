@@ -55,7 +55,7 @@ func flow(t *testing.T, o memory.Options, servers ...*keywrighttest.Server) {
 
 // items: made, sealed, read, listed, changed by one of many, deleted.
 func items(t *testing.T, c *client, servers []*keywrighttest.Server, heard *events) {
-	// A content that is sealed, a TTL by priority or by wish, within its bounds.
+	// A content that is sealed, a TTL by priority or as asked, within its bounds.
 	low, high := c.create("fact", "global", 1), c.create("fact", "global", 9)
 	heard.await(t, "item created", low)
 	key := func(id string) string { return "harca:memory:short:item:" + id }
@@ -397,7 +397,7 @@ func ask(servers []*keywrighttest.Server, key string, command ...string) any {
 	return int64(-2)
 }
 
-// events holds those that a client has heard.
+// events holds those that a client has received.
 type events struct{ all chan memory.Event }
 
 // events listens; when it returns nothing is missed any more.

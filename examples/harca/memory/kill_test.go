@@ -60,7 +60,7 @@ func (p *process) stop() error {
 	return p.cmd.Wait()
 }
 
-// crew represents some processes that clients write through, and that are killed.
+// crew represents the processes that clients write through, and that are killed.
 type crew struct {
 	t   *testing.T
 	url string
@@ -172,7 +172,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestEventsGoOn: events are heard for longer than a request may take.
+// TestEventsGoOn: events are received for longer than a request may take.
 func TestEventsGoOn(t *testing.T) {
 	gate.Skip(t, "takes seconds, and runs a program")
 	t.Parallel()

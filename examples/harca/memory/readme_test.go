@@ -13,7 +13,7 @@ import (
 )
 
 // TestReadme sends the requests of README.md to a harcad, gets the answers that it shows, and
-// hears the events.
+// receives the events.
 func TestReadme(t *testing.T) {
 	gate.Skip(t, "runs a program")
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package chunk is the form in which stores keep points: those of an entry and a step in one chunk for a day or more,
-// with a checksum, so that what has been damaged is told and never drawn. Down-sampling is adding to a chunk.
+// with a checksum, so that what has been damaged is reported and never drawn. Down-sampling is adding to a chunk.
 //
 // It does no I/O: a store keeps chunks by target, step, entry and begin.
 package chunk

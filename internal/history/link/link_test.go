@@ -68,7 +68,7 @@ func TestACallerThatLeaves(t *testing.T) {
 	}
 }
 
-// TestTheOtherEndGoes: those that wait are told, and those that come after them.
+// TestTheOtherEndGoes: those that wait get an error, and so do those that come after them.
 func TestTheOtherEndGoes(t *testing.T) {
 	t.Parallel()
 	store := &held{asked: make(chan struct{}), left: make(chan struct{})}

@@ -13,7 +13,7 @@ import (
 )
 
 // Link represents one connection. What fails before the login is over says that nothing
-// was sent; afterwards it tells its gate when it is lost, and when it is heard.
+// was sent; afterwards it tells its gate when it is lost, and when it answers.
 type Link struct {
 	net.Conn
 	Gate  *DialGate
@@ -208,7 +208,7 @@ func (g *DialGate) givenUp(l *Link) bool {
 	return true
 }
 
-// Heard notes that a server has said something.
+// Heard notes that a server has sent something.
 func (g *DialGate) Heard(l *Link) {
 	if l.Silent.Swap(false) {
 		g.Unrest.Add(-1)
@@ -229,7 +229,7 @@ func (g *DialGate) reached(o *outage) {
 }
 
 // Suspect is called when a caller has waited in vain: the connections that owe an
-// answer are silent until they are heard.
+// answer are silent until something is received on them.
 func (g *DialGate) Suspect() {
 	if g == nil || !g.Calm() {
 		return

@@ -166,8 +166,8 @@ func (r *CallLimiter) divide(ctx context.Context, slots []uint16) (groups [][]in
 	return groups
 }
 
-// perNode sends commands of several nodes apart from each other: who leaves has the replies of those that have
-// answered. What the client library refuses by a panic is for the caller.
+// perNode sends the commands of each node separately, so that a caller that leaves has the replies of the nodes that
+// have answered. A panic of the client library is passed to the caller.
 func (p *Client) perNode(ctx context.Context, slots []uint16,
 	send func(ctx context.Context, places []int) []rueidis.RedisResult) []rueidis.RedisResult {
 	out := make([]rueidis.RedisResult, len(slots))

@@ -126,8 +126,7 @@ func (r *CallLimiter) stripe() *Stripe {
 // Leave gives the place back.
 func (s *Stripe) Leave() { s.n.Add(-1) }
 
-// told returns what a call on the goroutine of its caller has failed with, for who made
-// it.
+// told returns the error of a call on the goroutine of its caller.
 func (r *CallLimiter) told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.Gate.Suspect()
@@ -224,9 +223,8 @@ func (r *CallLimiter) take(ctx context.Context, room chan struct{}) error {
 	}
 }
 
-// awaited runs a call on a goroutine of its own, and waits for it until ctx or the
-// client ends; leave says then what the caller is told. The place in the room is given
-// back when the call is over.
+// awaited runs a call on a separate goroutine and waits for it until ctx or the client ends; leave then makes the
+// error of the caller. The place in the room is freed when the call has ended.
 func awaited[T any](ctx context.Context, r *CallLimiter, room chan struct{}, call func() T,
 	leave func(error) error) (value T,
 	err error) {

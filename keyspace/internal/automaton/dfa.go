@@ -8,7 +8,7 @@ import (
 // Dead is the DFA state from which nothing is accepted any more.
 const Dead int32 = -1
 
-// Classes partitions the bytes: bytes of one class are never told apart.
+// Classes partitions the bytes: bytes of one class are never distinguished.
 type Classes struct {
 	Of  [256]uint8
 	Rep []Set // the bytes of each class

@@ -334,7 +334,7 @@ func warnOfExcess(a *cli.App, d *cli.Declaration, users []acl.User, asked bool) 
 		}
 	}
 	if len(hear) > 0 {
-		a.Say("warning: %s may hear the names of all keys that change, of others too: client-side caching needs CLIENT "+
+		a.Say("warning: %s may receive the names of all keys that change, of others too: client-side caching needs CLIENT "+
 			"TRACKING, and an ACL cannot refuse BCAST", strings.Join(hear, ", "))
 	}
 	for _, f := range said {

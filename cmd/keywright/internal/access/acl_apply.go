@@ -211,7 +211,7 @@ func canSave(ctx context.Context, servers []aclServer) error {
 	return nil
 }
 
-// aclStep gives an error of a server its class, so that a refusal is told from a lost reply.
+// aclStep gives an error of a server its class, so that a refusal is distinguished from a lost reply.
 func aclStep(err error) error {
 	if _, said := kernel.IsServerError(err); said {
 		return &keywright.Error{Class: keywright.Refused, Op: "acl", Err: err}

@@ -78,7 +78,7 @@ func (d *desk) glance(after time.Duration, queues ...string) {
 
 func (d *desk) silent(id string) bool { return Silent(d.silences, id, d.at) }
 
-// told are the messages since the last call, sent and kept as a Sender does it.
+// told returns the messages since the last call, sent and kept as a Sender does it.
 func (d *desk) told(want ...string) {
 	d.Helper()
 	var got []string
@@ -91,7 +91,7 @@ func (d *desk) told(want ...string) {
 			d.Fatal(err)
 		}
 	}
-	if err := d.keep(); err != nil { // what was not told is kept, too
+	if err := d.keep(); err != nil { // what was not sent is kept, too
 		d.Fatal(err)
 	}
 	if !slices.Equal(got, want) {
@@ -99,7 +99,7 @@ func (d *desk) told(want ...string) {
 	}
 }
 
-// TestViolations: what there was at first is not told; a new kind, one that has grown and
+// TestViolations: what there was at first is not reported; a new kind, one that has grown and
 // its end are, each once, also over restarts; what becomes fewer is what is compared with.
 func TestViolations(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestViolations(t *testing.T) {
 }
 
 // TestWhatIsNotJudgedHasNotEnded: a state without queues ends no alert of a queue, one
-// without an audit none of violations; and a queue that comes and goes is told once.
+// without an audit none of violations; and a queue that comes and goes is reported once.
 func TestWhatIsNotJudgedHasNotEnded(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -206,7 +206,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestSilences: what is silenced is told when the silence ends and it is there still; not
+// TestSilences: what is silenced is reported when the silence ends and it is there still; not
 // when it has ended before, and neither is its end.
 func TestSilences(t *testing.T) {
 	t.Parallel()
@@ -233,7 +233,7 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: a flood is told by a number; nothing of it is told later, and the book is
+// TestManyAtOnce: a flood is reported by a number; nothing of it is reported later, and the book is
 // bounded.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
@@ -252,7 +252,7 @@ func TestManyAtOnce(t *testing.T) {
 	if n := len(d.kept.Open); n != maxOpen {
 		t.Errorf("%d are open", n)
 	}
-	for i := range 10 { // nothing of it is told again, however often one looks, and after a restart
+	for i := range 10 { // nothing of it is reported again, however often one looks, and after a restart
 		if i == 5 {
 			d.restart()
 		}
@@ -270,12 +270,12 @@ func TestManyAtOnce(t *testing.T) {
 		ended = append(ended, strings.Replace(begun, "begun", "ended", 1))
 	}
 	d.told(ended...)
-	d.audit(time.Minute, flood) // the second flood is told as the first one was
+	d.audit(time.Minute, flood) // the second flood is reported as the first one was
 	d.told(append(want, fmt.Sprintf("more %d", maxOpen+2100-maxAtOnce))...)
 }
 
 // TestTheOutboxIsBounded: of too many messages the oldest go, and each hook that did not get them
-// is told how many, in their place.
+// gets their number instead.
 func TestTheOutboxIsBounded(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -358,7 +358,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 }
 
 // TestWebhooks: both forms; tries that end; a webhook that does not take a message keeps no
-// other from it; redirects are not followed; and what is told never has the address.
+// other from it; redirects are not followed; and what is reported never has the address.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -518,8 +518,8 @@ func TestAFileOfAlerts(t *testing.T) {
 	}
 }
 
-// TestJobsOfTheJanitor: a job that fails, or waits for an hour, is told once and has an end; what is
-// done elsewhere or waits for a moment is not told; without a janitor nothing has ended.
+// TestJobsOfTheJanitor: a job that fails, or waits for an hour, is reported once and has an end; what is
+// done elsewhere or waits for a moment is not reported; without a janitor nothing has ended.
 func TestJobsOfTheJanitor(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -618,8 +618,8 @@ keys:
 	}
 }
 
-// TestNow: what holds is listed with since when, the worst first, also where no one is told; what is gone is not, at
-// once; of what a state says since when it is so, that is told.
+// TestNow: what holds is listed with since when, the worst first, also without any webhook; what is gone is not, at
+// once; of what a state says since when it is so, that is reported.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)

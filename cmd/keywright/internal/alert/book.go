@@ -20,7 +20,7 @@ import (
 // form is the version of the file.
 const form = 1
 
-// Bounds of a book. What is beyond them is counted, and told as a number.
+// Bounds of a book. What is beyond them is counted, and reported as a number.
 const (
 	maxOpen   = 5_000
 	maxAtOnce = 20   // messages of one look
@@ -30,7 +30,7 @@ const (
 	goneFor   = 2 * time.Minute // for how long something that comes and goes must be gone
 )
 
-// Message describes what is sent: that something has begun, has grown since it was told, or ended.
+// Message describes what is sent: that something has begun, has grown since it was reported, or ended.
 type Message struct {
 	Number int64     `json:"number"` // of this message: one that comes twice is the same
 	Event  string    `json:"event" enum:"begun,grown,ended,more"`
@@ -40,7 +40,7 @@ type Message struct {
 	Condition
 }
 
-// Book describes what is wrong, and what is to be told of it.
+// Book describes what is wrong, and what is still to be reported.
 type Book struct {
 	path    string
 	now     func() time.Time
@@ -58,7 +58,7 @@ type kept struct {
 	Known map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
 	Seen  map[string]time.Time        `json:"seen"`  // by target: the audit that Known is of
 	Open  map[string]*open            `json:"open"`
-	// Beyond is by target and kind: how many conditions that Open has no room for were told.
+	// Beyond is by target and kind: how many conditions that Open has no room for were reported.
 	Beyond map[string]int64     `json:"beyond,omitempty"`
 	Outbox []Message            `json:"outbox,omitempty"` // what some hook has not got yet
 	Next   int64                `json:"next"`
@@ -77,8 +77,8 @@ type open struct {
 	Since  time.Time `json:"since"`
 	Gone   time.Time `json:"gone,omitzero"`    // since when it is not there
 	Told   int64     `json:"told,omitempty"`   // how many, in the latest message
-	Silent bool      `json:"silent,omitempty"` // it was not told
-	Lumped bool      `json:"lumped,omitempty"` // it was told as one of many, and is not told alone
+	Silent bool      `json:"silent,omitempty"` // it was not reported
+	Lumped bool      `json:"lumped,omitempty"` // it was reported as one of many, and is not reported alone
 }
 
 // New begins a book without a file, which tells no one.
@@ -95,7 +95,7 @@ func blank() kept {
 type Alert struct {
 	Condition
 	Since  time.Time
-	Silent bool // webhooks are not told of it
+	Silent bool // webhooks are not notified of it
 }
 
 // Now returns what is wrong with a target now, the worst first; left is how many more there are.
@@ -169,7 +169,7 @@ func (b *Book) keep() error {
 	return nil
 }
 
-// Look compares a target with what is known of it, and keeps what is to be told. The first
+// Look compares a target with what is known of it, and keeps what is to be reported. The first
 // whole audit of a target is what later ones are compared with.
 func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
 	st, now := t.State(), b.now()
@@ -184,7 +184,7 @@ func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
 	return b.keep()
 }
 
-// Leave forgets a target that is not watched any more: what was wrong with it is told no more.
+// Leave forgets a target that is not watched any more: what was wrong with it is reported no more.
 func (b *Book) Leave(target string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -270,12 +270,12 @@ func (b *Book) update(target string, now time.Time, found []Condition, says judg
 	}
 }
 
-// beyond gives how many of the conditions that there is no room for are to be told: those that
-// were not told yet, when there are clearly more.
+// beyond gives how many of the conditions that there is no room for are to be reported: those that
+// were not reported yet, when there are clearly more.
 func (b *Book) beyond(name string, now int64) int64 {
 	told := b.kept.Beyond[name]
 	switch {
-	case now == 0 && len(b.kept.Open) <= maxOpen/2: // the flood is over: the next one is told
+	case now == 0 && len(b.kept.Open) <= maxOpen/2: // the flood is over: the next one is reported
 		delete(b.kept.Beyond, name)
 	case told == 0 && now > 0 || grown(told, now):
 		b.kept.Beyond[name] = now
@@ -330,7 +330,7 @@ func (b *Book) post(m Message) {
 	}
 }
 
-// connect says which hooks there are. One that is new gets what is told from now on; those of
+// connect says which hooks there are. One that is new gets what is reported from now on; those of
 // before that are not among them are forgotten.
 func (b *Book) connect(hooks []string) {
 	b.mu.Lock()

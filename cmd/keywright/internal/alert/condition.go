@@ -1,7 +1,7 @@
 // Package alert tells people, by webhooks, what begins to be wrong with a keyspace, once,
 // and when it has ended. It reads the state that package observe keeps, and asks no server.
 //
-// A Book knows what is wrong and who was told; it is a file, so that a restart tells
+// A Book knows what is wrong and what was reported; it is a file, so that a restart tells
 // nothing twice. A Sender posts what the Book has for it.
 package alert
 
@@ -109,7 +109,7 @@ func away(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 	return out, nil, s.Value != nil || s.Failed != nil
 }
 
-// old tells of what is not read as often as it should be. Of a server that is away all is old, which is told once.
+// old tells of what is not read as often as it should be. Of a server that is away all is old, which is reported once.
 func old(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
 	if st.Shards.Failed != nil {
 		return nil, nil, false
@@ -176,7 +176,7 @@ func lost(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 	return out, nil, true
 }
 
-// overdue says how long a job may wait until that is told.
+// overdue says how long a job may wait until that is reported.
 const overdue = time.Hour
 
 // failed returns the jobs of the janitor whose latest run failed, or that have waited for too long. A

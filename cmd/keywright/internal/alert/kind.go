@@ -30,8 +30,8 @@ const (
 // kind says how the conditions of one kind are found in a state, and what helps.
 type kind struct {
 	kind   Kind
-	steady bool // it does not come and go: its end is told at once
-	grows  bool // that it has grown is told, too
+	steady bool // it does not come and go: its end is reported at once
+	grows  bool // that it has grown is reported, too
 	next   string
 	// look returns the conditions, and which entries it says nothing about; ok: the state says something about the kind.
 	look func(t *observe.Target, st *observe.State, now time.Time) (found []Condition, not []string, ok bool)

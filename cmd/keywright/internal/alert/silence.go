@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Silence keeps alerts of some ids from being told, until its end.
+// Silence keeps alerts of some ids from being reported, until its end.
 type Silence struct {
 	Glob string
 	End  time.Time

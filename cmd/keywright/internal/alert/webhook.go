@@ -84,12 +84,12 @@ func ReadWebhooks(path string) ([]Webhook, error) {
 type Sender struct {
 	Book  *Book
 	Hooks []Webhook
-	Tell  func(format string, args ...any) // what an operator should hear; it never has an address
+	Tell  func(format string, args ...any) // what an operator should know; it never has an address
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
 // Run posts until ctx ends. Each webhook gets the messages in order, and none waits for another
-// one. What is not taken after some tries is given up, and that is told.
+// one. What is not taken after some tries is given up, and that is reported.
 func (s *Sender) Run(ctx context.Context) {
 	client := &http.Client{Timeout: requestTime, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse

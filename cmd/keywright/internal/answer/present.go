@@ -15,7 +15,7 @@ const (
 )
 
 // present reports which of several sets of keys have a key that is there: by commands that name many keys each, so
-// that what holds nothing costs next to nothing. Sets of which that cannot be asked are told to be there, for their
+// that what holds nothing costs next to nothing. Sets that cannot be asked are reported to be there, for their
 // readings to say why.
 func (r *Reader) present(ctx context.Context, sets [][]string) ([]bool, error) {
 	there := make([]bool, len(sets))

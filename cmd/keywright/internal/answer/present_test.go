@@ -146,8 +146,8 @@ func TestPresent(t *testing.T) {
 	}
 }
 
-// TestPresentInACluster: there a command names keys of one slot, and keys of one set that are in several are told to be
-// there.
+// TestPresentInACluster: there a command names keys of one slot, and keys of one set that are in several are reported
+// to be there.
 func TestPresentInACluster(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)

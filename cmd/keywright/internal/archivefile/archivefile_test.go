@@ -78,7 +78,7 @@ func TestNoPlainFile(t *testing.T) {
 	}
 }
 
-// A file that came meanwhile stays, and so does one that took the place of ours.
+// A file that came meanwhile stays, and so does one that took its place.
 func TestCameMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.kwa")
 	f, err := archivefile.Create(path, false)

@@ -47,7 +47,7 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 	main := e.Keys[0].Pattern
 	values, ok := bind.Read(main, string(item.Key), parts.Of(e).Item.Own...)
 	if !ok {
-		return nil, "", fmt.Errorf("the key is none of %s", e.Name)
+		return nil, "", fmt.Errorf("the key does not belong to %s", e.Name)
 	}
 	spec, err := bind.Spec(s.ks, e, values)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 	}
 	id, ok := spec.Parse(string(item.Key))
 	if !ok {
-		return nil, "", fmt.Errorf("the key is none of %s", e.Name)
+		return nil, "", fmt.Errorf("the key does not belong to %s", e.Name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,7 @@ func (r *Run) report() *Report {
 	return out
 }
 
-// words returns how the verb is told.
+// words returns how the verb is named in messages.
 func (r *Run) words() *Verb {
 	v := *r.verb
 	switch {

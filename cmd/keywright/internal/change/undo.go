@@ -50,7 +50,7 @@ func undoTTL(ctx context.Context, a *cli.App, path string, u *apply.Undo, o *Cha
 }
 
 // timed leaves out keys that are gone, and leaves alone those that do not end any more as they
-// were told to.
+// were asked to.
 func (r *Run) timed(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
 	all, err := r.numbers(ctx, batch, func(b kernel.Builder, key string) kernel.Command {
 		return b.Pexpiretime().Key(key).Build()

@@ -64,7 +64,7 @@ type Declaration struct {
 	Unread   []string // files that have errors, in which lint's own rules have not looked
 }
 
-// standardInput is what stands for it as a file, and its name in findings.
+// standardInput is its name as a file, and its name in findings.
 const (
 	standardInput = "-"
 	StandardName  = "stdin"

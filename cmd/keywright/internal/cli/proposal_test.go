@@ -20,7 +20,7 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
-// TestDiscreet: whatever stands around a URL, its password is not shown, and
+// TestDiscreet: whatever is around a URL, its password is not shown, and
 // what is no secret is.
 func TestDiscreet(t *testing.T) {
 	a := cli.NewApp(nil, cli.Streams{Getenv: func(name string) string {

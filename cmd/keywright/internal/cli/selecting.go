@@ -116,7 +116,7 @@ func (s *Selecting) everything() bool {
 	return len(s.Entries)+len(s.Owners)+len(s.Globs)+len(s.Where) == 0 && !s.Undeclared
 }
 
-// SomeKeys refuses a selection of everything, for a verb that must be told.
+// SomeKeys refuses a selection of everything, for a verb that needs a selection.
 func SomeKeys(verb string, s *Selecting) error {
 	if s.everything() {
 		return Usage("name entries with --entry, a glob with --match, or say --undeclared",

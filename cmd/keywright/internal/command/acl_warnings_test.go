@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/access"
 )
 
-// TestWarningsOfUsersAreFolded: what a user may do beyond the declaration is told once for
+// TestWarningsOfUsersAreFolded: what a user may do beyond the declaration is reported once for
 // each thing, of twenty things, and whole of the user that was asked for.
 func TestWarningsOfUsersAreFolded(t *testing.T) {
 	const head = "keywright: 1\nvars: {r: text rest, w: doc|note}\nkeys:\n"

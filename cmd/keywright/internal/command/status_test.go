@@ -9,8 +9,8 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestStatus: quiet is one line and the exit code 0; dead jobs and entries that a group has not read are told, those
-// that
+// TestStatus: quiet is one line and the exit code 0; dead jobs and entries that a group has not read are reported,
+// those that
 // do more harm first, with 1; a server that is away is 3.
 func TestStatus(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -5,5 +5,5 @@ package demo
 import "os/exec"
 
 // dieWithParent can do nothing here: killed with SIGKILL we leave the server
-// behind. Every other end stops it.
+// running. Every other end stops it.
 func dieWithParent(*exec.Cmd) {}

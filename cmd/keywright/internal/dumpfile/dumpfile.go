@@ -1,5 +1,5 @@
 // Package dumpfile opens snapshot files: RDB files as they are, compressed with
-// gzip or zstd, or from standard input. What a file is is told by its first
+// gzip or zstd, or from standard input. The kind of a file follows from its first
 // bytes, not by its name.
 //
 // It does not read snapshots (package source/rdb does); it only gives their

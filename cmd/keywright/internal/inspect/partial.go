@@ -80,7 +80,7 @@ func (o *auditing) checkPart() error {
 	if o.Output != "partial" {
 		if o.part != "" {
 			return cli.Usage("add -o partial, and make the report with `keywright merge`",
-				"--part is for partial reports: a report of a part is none of the whole")
+				"--part is for partial reports: a report of a part does not describe the whole")
 		}
 		return nil
 	}

@@ -63,8 +63,8 @@ const look = time.Minute
 // Turn sees that one program does the jobs of a server at a time, and each once.
 type Turn interface {
 	// Take takes the turn for a job that is due since a time. The context that it returns ends
-	// when the turn is lost. end gives it back, and notes whether the job is done, and when it was done well; the zero time:
-	// it was not. A *Wait says that another program has it, ErrDone that one has done it.
+	// when the turn is lost. end gives it back, and notes whether the job is done, and when it was done well; the zero
+	// time: it was not. A *Wait says that another program has it, ErrDone that one has done it.
 	Take(ctx context.Context, job string, due, now time.Time) (held context.Context, end func(done bool, good time.Time),
 		err error)
 }
@@ -80,7 +80,7 @@ type Options struct {
 	// Do does the work of a job, and says in a few words what was done. resume is what begun
 	// was called with by a run that was killed, "" at first. A *Wait puts the job off.
 	Do func(ctx context.Context, j *keyspace.Job, resume string, begun func(note string) error) (did string, err error)
-	// Told hears of each change.
+	// Told is called at each change.
 	Told func([]observe.Job)
 	// Save keeps the state, on the disk before it returns.
 	Save func([]byte) error

@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// world represents a keeper with a moved clock, and what it was told and asked.
+// world represents a keeper with a moved clock, and what it reported and was asked.
 type world struct {
 	t     *testing.T
 	now   time.Time

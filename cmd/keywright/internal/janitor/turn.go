@@ -28,7 +28,7 @@ const (
 // ServerTurn represents the turn on a server.
 type ServerTurn struct {
 	Client func(context.Context) (*keywright.Client, error)
-	Of     string // what is told from other declarations on the server
+	Of     string // other declarations on the server
 }
 
 // Take implements Turn.

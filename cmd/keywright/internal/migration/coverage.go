@@ -73,7 +73,7 @@ func coverageOf(c *migrate.Coverage) *coverageReport {
 	return out
 }
 
-// covered represents what was told of the coverage of parts: what several of them have in common is told once.
+// covered represents what was printed about the coverage of parts: what several of them have in common is printed once.
 type covered struct {
 	said      map[string]bool
 	unread    amountReport

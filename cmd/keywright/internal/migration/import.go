@@ -391,7 +391,7 @@ func (r *migrationRun) printImported(out *ImportReport) error {
 	return terminal.Table(r.Out, columns, rows)
 }
 
-// printFaults lists what of a part cannot be moved. A file that several parts have is told of once.
+// printFaults lists what of a part cannot be moved. A file of several parts is named once.
 func (r *migrationRun) printFaults(p *importedPart, said map[string]bool) {
 	r.printRejects(p.Part, p.Rejects, p.Rejected)
 	for _, x := range p.Faults {

@@ -305,7 +305,7 @@ func (r *migrationRun) begin(ctx context.Context, part string) error {
 	return err
 }
 
-// progressed is told how much was read of the files since they were opened.
+// progressed prints how much was read of the files since they were opened.
 func (r *migrationRun) progressed(bytes, records int64) {
 	r.part.bytes, r.part.records = bytes, records
 	now := r.Now()

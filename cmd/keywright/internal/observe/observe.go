@@ -2,8 +2,8 @@
 // whole audit, what its constructs hold, its health, and what is under way. All that
 // shows a target reads that state; none of it scans the server itself.
 //
-// An audit that is not whole never takes the place of one that is: it is told beside it.
-// Subscribers hear what has changed, and read the state for it.
+// An audit that is not whole never takes the place of one that is: it is reported beside it.
+// Subscribers receive what has changed, and read the state for it.
 //
 // It knows no HTTP and stores nothing: history is given what an audit has found.
 package observe
@@ -64,7 +64,7 @@ type Options struct {
 	// Migrations reads where the migrations of the declaration are; nil: it has none. failed is why there is no client.
 	Migrations func(ctx context.Context, c *keywright.Client, failed error) ([]answer.Migration, error)
 
-	// Keep stores what a whole audit has found; its error is told in the state.
+	// Keep stores what a whole audit has found; its error is reported in the state.
 	Keep func(context.Context, *Audit) error
 	Now  func() time.Time
 }
@@ -161,7 +161,7 @@ func (t *Target) tell(c Change) {
 // What represents a part of a state.
 type What string
 
-// The parts of a state of which a change is told.
+// The parts of a state of which a change is reported.
 const (
 	Audited    What = "audit"
 	Progressed What = "progress"

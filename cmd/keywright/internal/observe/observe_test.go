@@ -20,7 +20,7 @@ func still(t *testing.T) *Target {
 	return target
 }
 
-// next returns the next change that a subscriber hears.
+// next returns the next change that a subscriber receives.
 func next(t *testing.T, changes <-chan Change) Change {
 	t.Helper()
 	select {
@@ -33,7 +33,7 @@ func next(t *testing.T, changes <-chan Change) Change {
 }
 
 // TestASlowSubscriberMissesNothingFinal: however many changes there are while it does not listen,
-// it hears that an audit has ended, and the last word of each run; what waits for it is bounded.
+// it is notified that an audit has ended, and the last word of each run; what waits for it is bounded.
 func TestASlowSubscriberMissesNothingFinal(t *testing.T) {
 	t.Parallel()
 	target := still(t)

@@ -3,7 +3,7 @@ package observe
 // most bounds the changes that wait for one subscriber.
 const most = 256
 
-// subscriber hears of changes in its own time. Of what it has not heard yet the latest change of
+// subscriber is notified of changes in its own time. Of what it has not received yet the latest change of
 // each part is kept, and of each run: nothing that is final is lost.
 type subscriber struct {
 	waiting []Change      // with the target's lock held
@@ -12,7 +12,7 @@ type subscriber struct {
 	done    chan struct{}
 }
 
-// note keeps a change until it is heard.
+// note keeps a change until it is received.
 func (s *subscriber) note(c Change) {
 	for i, w := range s.waiting {
 		if w.What == c.What && w.Run.ID == c.Run.ID {

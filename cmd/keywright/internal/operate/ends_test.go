@@ -38,7 +38,7 @@ func (r *runner) Execute(ctx context.Context, _ string, _ func(int64)) (Outcome,
 	return r.execute(ctx)
 }
 
-// heard represents a desk that can be waited for.
+// heard represents a queue of plans that can be waited for.
 type heard struct {
 	*testing.T
 	*Desk
@@ -57,7 +57,7 @@ func opened(t *testing.T, dir string, r *runner) *heard {
 	return d
 }
 
-// until waits until a run is told that is as it should be.
+// until waits for a run that is as it should be.
 func (d *heard) until(good func(observe.Run) bool) observe.Run {
 	d.Helper()
 	for limit := time.After(expect.Patience); ; {
@@ -107,7 +107,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestNothingBeginsWhileItEnds: a desk that is closed makes no plan.
+// TestNothingBeginsWhileItEnds: a queue of plans that is closed makes no plan.
 func TestNothingBeginsWhileItEnds(t *testing.T) {
 	t.Parallel()
 	d := opened(t, t.TempDir(), &runner{})
@@ -118,7 +118,7 @@ func TestNothingBeginsWhileItEnds(t *testing.T) {
 	}
 }
 
-// TestAnEndThatCannotBeLogged: what was done is told, and that the log does not have it.
+// TestAnEndThatCannotBeLogged: what was done is reported, and that the log does not have it.
 func TestAnEndThatCannotBeLogged(t *testing.T) {
 	t.Parallel()
 	dir, goes := t.TempDir(), make(chan struct{})
@@ -143,7 +143,7 @@ func TestAnEndThatCannotBeLogged(t *testing.T) {
 	}
 }
 
-// TestAnErrorWhileItStops: what went wrong is told, also where it was asked to stop; an
+// TestAnErrorWhileItStops: what went wrong is reported, also where it was asked to stop; an
 // interruption alone is none.
 func TestAnErrorWhileItStops(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func (d *Desk) Look(target string, by By, key []byte) error {
 type log struct {
 	path string
 	kept int          // files of before
-	sink *slog.Logger // where each line goes, too; nil: nowhere
+	sink *slog.Logger // where each line goes, too; nil: not written
 	now  func() time.Time
 	mu   sync.Mutex
 }

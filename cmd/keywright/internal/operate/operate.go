@@ -34,7 +34,7 @@ type Ask struct {
 
 // Runner makes and executes the plans of one target. Its errors are for people.
 type Runner interface {
-	// Request says what an ask is as the request of a plan, and how it is told. It looks at
+	// Request says what an ask is as the request of a plan, and its wording. It looks at
 	// no server. What cannot be asked is a Refusal.
 	Request(a Ask) (q plan.Request, title string, err error)
 	// Plan makes a plan. It changes nothing.
@@ -77,13 +77,13 @@ const (
 	showEntry  = 1000
 )
 
-// Options of a desk.
+// Options says where plans are kept and who is notified.
 type Options struct {
 	Runners map[string]Runner // by target, at first: see Attend
-	// Told hears of each change of a run, with all runs of its target, the newest first.
+	// Told is called at each change of a run, with all runs of its target, the newest first.
 	Told func(target string, all []observe.Run, changed observe.Run)
 	Now  func() time.Time
-	Sink *slog.Logger // hears of each line of the logs when it is on the disk; nil: nothing does
+	Sink *slog.Logger // gets each line of the logs when it is on the disk; nil: none
 }
 
 // Desk keeps plans and executes them. Its methods may be called by several goroutines.

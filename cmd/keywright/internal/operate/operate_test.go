@@ -353,7 +353,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheSinkHears: what is logged is told as JSON, too, and commands no terminal.
+// TestTheSinkHears: what is logged is reported as JSON, too, and commands no terminal.
 func TestTheSinkHears(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

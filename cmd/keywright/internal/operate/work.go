@@ -78,7 +78,7 @@ func sizeOf(of map[string]string) (n int) {
 	return n
 }
 
-// stopping refuses what would begin while the desk is closed.
+// stopping refuses what would begin during the shutdown.
 func stopping() error { return refusal("stopping", "", "keywright serve is stopping") }
 
 // unlogged refuses what cannot be written into the log.

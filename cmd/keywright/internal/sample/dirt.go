@@ -82,7 +82,7 @@ type soil struct {
 }
 
 // spoilers change a key, or say false when the fault cannot be shown on it.
-// Keys that would expire while somebody is looking are left alone.
+// Keys that would expire while someone is looking are left alone.
 var spoilers = []struct {
 	fault Fault
 	spoil func(*maker, *Key) bool
@@ -109,7 +109,7 @@ var spoilers = []struct {
 }
 
 // perBug says how many keys of one declaration get the same fault: after such
-// keys stands one line of code, and it runs more than once.
+// keys is one line of code, and it runs more than once.
 const perBug = 15
 
 func (s *soil) inPlace(each int) {
@@ -240,7 +240,7 @@ func (s *soil) foreign(each int) {
 	}
 }
 
-// loose returns a string that nobody declared.
+// loose returns a string that no one declared.
 func (s *soil) loose(name string) Key {
 	return Key{Name: []byte(name), Kind: keyspace.String, Rows: [][][]byte{{[]byte(s.text())}}}
 }

@@ -69,7 +69,7 @@ func weight(decl *keyspace.Key) float64 {
 	return max(w, 0.05)
 }
 
-// limit returns how many keys a pattern can have, or should: nobody keeps more days
+// limit returns how many keys a pattern can have, or should: no one keeps more days
 // than the TTL leaves.
 func limit(decl *keyspace.Key, pools pools) int {
 	n := 1.0

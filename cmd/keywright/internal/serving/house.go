@@ -69,7 +69,7 @@ func (h *house) wrong(target string) ([]alert.Alert, int64) { return h.alarm.boo
 // told is called when a run of a target has changed.
 func (h *house) told(target string, all []observe.Run, changed observe.Run) {
 	if h.server == nil {
-		return // it is told again when a target is attended to
+		return // it is reported again when a target is attended to
 	}
 	if t := h.server.Target(target); t != nil {
 		t.Ran(all, changed)

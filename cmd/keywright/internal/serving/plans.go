@@ -268,7 +268,7 @@ func (e escaped) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// sink returns what hears of the lines of logs; nil: nothing does.
+// sink returns the logger that gets the lines of the logs; nil: none.
 func sink(a *cli.App, name string) *slog.Logger {
 	to := map[string]io.Writer{"stdout": a.Out, "stderr": a.Err}[name]
 	if to == nil {

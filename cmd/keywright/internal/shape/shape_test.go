@@ -67,7 +67,7 @@ type odd struct {
 	N int
 }
 
-// TestWhatCannotBeDescribed: all of it is told.
+// TestWhatCannotBeDescribed: all of it is reported.
 func TestWhatCannotBeDescribed(t *testing.T) {
 	_, err := Of(reflect.TypeFor[odd](), Source(fstest.MapFS{}, "x"))
 	if err == nil || strings.Count(err.Error(), "\n") != 2 {

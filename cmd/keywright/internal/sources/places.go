@@ -143,7 +143,7 @@ func archivePlace(name string, db int) func(*chained, error) (*Place, error) {
 // openDump opens a snapshot file.
 func openDump(a *cli.App, name string, in io.Reader, o Placing, req server.ContentsRequest) (*Place, error) {
 	if o.Replay && name != dumpfile.Stdin {
-		inner := *a // the URL of the server that loads it is none of the flags
+		inner := *a // no flag has the URL of the server that loads it
 		read, done, err := replayedContents(&inner, &Sourcing{Name: name, Scan: o.Scan})
 		if err != nil {
 			return nil, err

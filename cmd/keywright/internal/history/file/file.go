@@ -2,7 +2,7 @@
 // nothing else is said. One process has it open at a time.
 //
 // The points of an entry are in chunks, a day or more each, with a checksum: what has
-// been damaged is told and never drawn. A file that cannot be opened is put aside, with
+// been damaged is reported and never drawn. A file that cannot be opened is put aside, with
 // all that is in it, and a new one is made.
 package file
 
