@@ -117,13 +117,13 @@ var needless = map[string]string{
 		"nothing under its new name; it is in this slot: clusters do not merge",
 	"cache claim: ZADD w.key cache/remember.lua": "plan has read the same keys",
 	"cache fill: ZADD w.key cache/remember.lua":  "plan has read the same keys",
-	"entity close: unpack(add) entity/send.lua": "one id after the other: its event comes before " +
+	"entity close: unpack(add) entity/internal/scripts/send.lua": "one id after the other: its event comes before " +
 		"its entry is written, and those before it are closed, which a repetition finds",
-	"entity close: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+	"entity close: XTRIM add[2] entity/internal/scripts/send.lua": "of the stream that XADD has just written, by " +
 		"the same right",
-	"entity item: unpack(add) entity/send.lua": "sendable has looked at the stream and asked " +
+	"entity item: unpack(add) entity/internal/scripts/send.lua": "sendable has looked at the stream and asked " +
 		"for the right",
-	"entity item: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+	"entity item: XTRIM add[2] entity/internal/scripts/send.lua": "of the stream that XADD has just written, by " +
 		"the same right",
 	"entity put (least): HSET hashes[i] entity/testdata/put_least.lua": "EXISTS has found none of the hashes; a call " +
 		"that fails is taken back",
@@ -137,16 +137,16 @@ var needless = map[string]string{
 		"call that fails is taken back",
 	"entity put: error entity/testdata/put_full.lua": "an id that comes twice is taken back; a record of " +
 		"a newer program was there before: HSETNX has written none",
-	"entity repair: unpack(mend) entity/repair.lua": "the type of each key was looked at before",
-	"entity sweep: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+	"entity repair: unpack(mend) entity/internal/scripts/repair.lua": "the type of each key was looked at before",
+	"entity sweep: XTRIM add[2] entity/internal/scripts/send.lua": "of the stream that XADD has just written, by " +
 		"the same right",
-	"entity sweep: error entity/sweep.lua": "it says which event was not sent: its item stays due, " +
+	"entity sweep: error entity/internal/scripts/sweep.lua": "it says which event was not sent: its item stays due, " +
 		"the others are done",
-	"entity unindex: unpack(write) entity/unindex.lua": "the type of each key was looked at before",
-	"entity write: unpack(add) entity/send.lua":        "sendable has looked at the stream and asked for the right",
-	"entity write: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+	"entity unindex: unpack(write) entity/internal/scripts/unindex.lua": "the type of each key was looked at before",
+	"entity write: unpack(add) entity/internal/scripts/send.lua":        "sendable has looked at the stream and asked for the right",
+	"entity write: XTRIM add[2] entity/internal/scripts/send.lua": "of the stream that XADD has just written, by " +
 		"the same right",
-	"entity write: error entity/write.lua": "what was written is taken back before",
+	"entity write: error entity/internal/scripts/write.lua": "what was written is taken back before",
 	"lock release: error lock/hand.lua": "the common case has written nothing if it goes on: its " +
 		"ZADD was refused, or it ends with it",
 	"lock release: error lock/look.lua": "the common case has written nothing if it goes on: its " +
