@@ -96,6 +96,7 @@ release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: ta
 	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)"
 
 release-test: ## make a release of this tree, install it from a proxy of files, build a program with it (minutes)
+	GOWORK=off go mod download all # a program of a user lists them, and the proxy of the tests is the cache
 	cd cmd/release && GOWORK=off go test -vet=all -timeout 30m ./...
 
 tidy: ## tidy every module
