@@ -16,7 +16,6 @@ import (
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -231,23 +230,15 @@ func (c *copying) deleteIn(ctx context.Context, gone []compare.Difference) error
 	if err != nil {
 		return err
 	}
-	raw := client.Raw()
-	var commands kernel.Commands
+	var keys []string
 	for i := range gone {
 		if !there[i] {
-			commands = append(commands, raw.B().Unlink().Key(string(gone[i].AtB.Name)).Build())
+			keys = append(keys, string(gone[i].AtB.Name))
 		}
-	}
-	if len(commands) == 0 {
-		return nil
 	}
 	defer wait.Ask(ctx)()
-	replies, err := restore.AskAll(ctx, raw, commands)
-	for _, reply := range replies {
-		if n, failed := reply.AsInt64(); failed == nil {
-			c.report.Deleted += n
-		}
-	}
+	deleted, err := restore.Unlink(ctx, client, keys)
+	c.report.Deleted += deleted
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source"
@@ -23,7 +24,7 @@ func (w *writer) gone(ctx context.Context, p *partial) (out []source.StreamID, e
 		for i, id := range some {
 			list[i] = raw.B().Xrange().Key(p.name).Start(id.String()).End(id.String()).Build()
 		}
-		replies, err := AskAll(ctx, raw, list)
+		replies, err := askAll(ctx, raw, list)
 		for i := 0; i < len(replies) && err == nil; i++ {
 			var found []kernel.XRangeEntry
 			if found, err = replies[i].AsXRange(); len(found) == 0 {
@@ -37,8 +38,8 @@ func (w *writer) gone(ctx context.Context, p *partial) (out []source.StreamID, e
 	return out, nil
 }
 
-// AskAll asks what may be asked twice, until there is an answer to all of it.
-func AskAll(ctx context.Context, raw kernel.Raw, list kernel.Commands) (out []kernel.Reply, err error) {
+// askAll asks what may be asked twice, until there is an answer to all of it.
+func askAll(ctx context.Context, raw kernel.Raw, list kernel.Commands) (out []kernel.Reply, err error) {
 	for i := range list {
 		list[i] = list[i].Pin()
 	}
@@ -104,7 +105,7 @@ const (
 // none, if all is there.
 func (m *mixed) next(ctx context.Context) (out []kernel.Command, grows int64, err error) {
 	raw := m.from.target.client.Raw()
-	replies, err := AskAll(ctx, raw,
+	replies, err := askAll(ctx, raw,
 		kernel.Commands{raw.B().Xrange().Key(m.from.name).Start("-").End("+").Count(m.count).Build()})
 	if err != nil {
 		return nil, 0, err
@@ -192,4 +193,23 @@ func (m *mixed) end(s *source.StreamState) (out []kernel.Command) {
 		out = append(out, b.Xdel().Key(m.to.name).Id(id.String()).Build())
 	}
 	return append(out, b.Arbitrary("XSETID").Keys(m.to.name).Args(setID(s)...).Build())
+}
+
+// Unlink deletes keys of a database, and returns how many were there. A key may be asked for twice, after a lost reply.
+func Unlink(ctx context.Context, client *keywright.Client, keys []string) (deleted int64, err error) {
+	raw := client.Raw()
+	var commands kernel.Commands
+	for _, key := range keys {
+		commands = append(commands, raw.B().Unlink().Key(key).Build())
+	}
+	if len(commands) == 0 {
+		return 0, nil
+	}
+	replies, err := askAll(ctx, raw, commands)
+	for _, reply := range replies {
+		if n, failed := reply.AsInt64(); failed == nil {
+			deleted += n
+		}
+	}
+	return deleted, err
 }

@@ -20,6 +20,7 @@ type Block struct {
 	Text    []string
 }
 
+// Row represents a line of a table.
 type Row struct {
 	Line  int
 	Cells []string

@@ -382,6 +382,7 @@ func hashTagged(p string) string {
 	return strings.NewReplacer("\x01", `\{`, "\x02", `\}`).Replace(p)
 }
 
+// WordIn finds the words of a text: letters and digits after a letter.
 var WordIn = regex.Lazy(`[A-Za-z][A-Za-z0-9]*`)
 
 func lastWord(lit string) string {
