@@ -143,7 +143,7 @@ type Told struct {
 	Line      int
 }
 
-// IsSyntax: words for keys in the syntax of commands.
+// IsSyntax lists words for keys in the syntax of commands.
 var IsSyntax = shape.Set("key mykey my_key key_name keyname key1 key2 your_key yourkey some_key k foo bar name " +
 	"source destination numkeys field value clave chave clé schlüssel ключ キー 键 키")
 

@@ -94,7 +94,7 @@ func IsComment(t string) bool {
 // Depth returns how far in a line begins.
 func Depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
 
-// IsProgram: languages whose lines are not lists of keys.
+// IsProgram reports whether the lines of a language are no lists of keys.
 func IsProgram(lang string) bool {
 	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
 		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",

@@ -33,7 +33,7 @@ func (s *Shape) Holes() int {
 	return n
 }
 
-// Concrete: nothing but values, no placeholder.
+// Concrete reports whether there is nothing but values, no placeholder.
 func (s *Shape) Concrete() bool {
 	return s.Holes() > 0 && !slices.ContainsFunc(s.Parts, func(p part) bool {
 		return slices.ContainsFunc(p, func(x piece) bool { return x.hole && !x.value })
@@ -59,13 +59,13 @@ func (s *Shape) Root() string {
 	return strings.TrimLeft(s.Parts[0][0].lit, "{")
 }
 
-// Rooted: it begins with a word of two letters or more.
+// Rooted reports whether it begins with a word of two letters or more.
 func (s *Shape) Rooted() bool {
 	return len(s.Parts) > 0 && !s.Parts[0][0].hole && rootForm.MatchString(s.Parts[0][0].lit) &&
 		len(strings.TrimLeft(s.Parts[0][0].lit, "{")) > 1
 }
 
-// Prefixed: it begins with a placeholder for what all keys of an installation begin with.
+// Prefixed reports whether it begins with a placeholder for what all keys of an installation begin with.
 func (s *Shape) Prefixed() bool {
 	return len(s.Parts) > 1 && s.Parts[0].IsHole() && prefixName.MatchString(s.Parts[0][0].name) && s.HasWord()
 }
@@ -87,7 +87,7 @@ func (s *Shape) Says(words map[string]bool) bool {
 	return false
 }
 
-// Meta: the scheme that names follow and not a key: {purpose}:{domain}:{id},
+// Meta reports whether it is the scheme that names follow and not a key: {purpose}:{domain}:{id},
 // app:{component}:{type}:{identifier}.
 func (s *Shape) Meta() bool {
 	if len(s.Parts) < 2 {
@@ -123,7 +123,7 @@ func (p part) isWord() bool { return !p.hasHole() && wordOnly.MatchString(p.Text
 
 var wordOnly = regex.Lazy(`^[a-z_]{3,}$`)
 
-// NotAKey: what is written like a key and is something else.
+// NotAKey reports whether it is written like a key and is something else.
 func (s *Shape) NotAKey() bool {
 	root := strings.ToLower(s.Root())
 	switch {
@@ -153,7 +153,7 @@ var portRoots = regex.Lazy(`(?i)(gateway|exporter|sentinel|broker|proxy|server|s
 	`|rabbitmq|kafka|zookeeper|nginx|grafana|prometheus|postgres|mysql|mongo|elastic|localhost|api|node|app|web` +
 	`|db)(-?\d+)?$`)
 
-// IsPort: a host and a port.
+// IsPort reports whether it is a host and a port.
 func (s *Shape) IsPort() bool {
 	if len(s.Parts) != 2 || s.Sep != ":" || s.Parts[0].hasHole() || !portForm.MatchString(s.Parts[1].raw()) {
 		return false
@@ -162,14 +162,14 @@ func (s *Shape) IsPort() bool {
 	return err == nil && n >= 1000 && n < 1<<16 && portRoots.MatchString(s.Parts[0].Text())
 }
 
-// EndsInGlob: a star at the end, or a whole segment, stands for what varies.
+// EndsInGlob reports whether a star at the end, or a whole segment, stands for what varies.
 func (s *Shape) EndsInGlob() bool {
 	return !slices.ContainsFunc(s.Parts, func(p part) bool {
 		return len(p) > 1 && slices.ContainsFunc(p, func(x piece) bool { return x.hole && x.name == "" && !x.value })
 	})
 }
 
-// Lettered: it begins with a letter.
+// Lettered reports whether it begins with a letter.
 func (s *Shape) Lettered() bool { return rootForm.MatchString(s.Root()) }
 
 // raw returns the segment with its values.
@@ -259,7 +259,7 @@ func (s *Shape) InstanceOf(o *Shape) bool {
 	return words > 0
 }
 
-// DiffersAt: equal but for one segment, which is a word here and a placeholder
+// DiffersAt reports whether two shapes are equal but for one segment, which is a word here and a placeholder
 // there.
 func (s *Shape) DiffersAt(o *Shape, at int) bool {
 	if s.Sep != o.Sep || len(s.Parts) != len(o.Parts) || s.Parts[at].hasHole() {
