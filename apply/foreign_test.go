@@ -60,14 +60,14 @@ func TestNothingElseIsWrittenOver(t *testing.T) {
 	must(t, os.WriteFile(other, []byte("kept"), 0o600))
 	beside := filepath.Join(dir, "x.journal")
 	must(t, os.Symlink(other, beside+".part"))
-	j, _, err := journal.OpenJournal(beside, p.ID)
+	j, _, err := journal.Open(beside, p.ID)
 	must(t, errors.Join(err, j.Close()))
 	if read(other) != "kept" {
 		t.Errorf("the journal was written over what a link leads to: %q", read(other))
 	}
 	must(t, os.Remove(beside))
 	must(t, os.Symlink(other, beside))
-	if _, _, err := journal.OpenJournal(beside, p.ID); err == nil || read(other) != "kept" {
+	if _, _, err := journal.Open(beside, p.ID); err == nil || read(other) != "kept" {
 		t.Errorf("through a link: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 		t.Error(err)
 	}
 	write(`{"format":1,"plan":"` + p.ID + "\"}\n{\"done\":{\"\":[" + many + "{}]}}\n")
-	if _, _, err := journal.OpenJournal(path, p.ID); err == nil || !strings.Contains(err.Error(), "too many values") {
+	if _, _, err := journal.Open(path, p.ID); err == nil || !strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 	if _, err := plan.Read(strings.NewReader(`{"format":1,"changes":[` + many + "{}]}")); err == nil ||

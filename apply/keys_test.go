@@ -336,7 +336,7 @@ func TestLargeValue(t *testing.T) {
 
 // childKeys runs a verb with a journal, and prints its report.
 func childKeys(verb string) {
-	journal, _, err := journal.OpenJournal(os.Getenv("CHANGE_JOURNAL"), verb)
+	journal, _, err := journal.Open(os.Getenv("CHANGE_JOURNAL"), verb)
 	if err != nil {
 		panic(err)
 	}

@@ -35,7 +35,7 @@ func TestListedRuns(t *testing.T) {
 		var mu sync.Mutex
 		lost := errors.New("the connection broke")
 		run := func(fail int) (apply.KeysReport, error) {
-			j, _, err := journal.OpenJournal(path, "plan")
+			j, _, err := journal.Open(path, "plan")
 			must(t, err)
 			defer j.Close()
 			calls := 0

@@ -67,7 +67,7 @@ func renameChild(url, folder string, back bool) {
 		fail(p.Seal())
 		o.Undo, err = apply.OpenUndo(folder+"/undo", p)
 		fail(err)
-		o.Journal, _, err = journal.OpenJournal(folder+"/journal", p.ID)
+		o.Journal, _, err = journal.Open(folder+"/journal", p.ID)
 		fail(err)
 	}
 	r, err := apply.Keys(ctx, func(db int) (*keywright.Client, error) {

@@ -21,8 +21,8 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// CopyOptions say how keys are copied from a server to another one.
-type CopyOptions struct {
+// Options say how keys are copied from a server to another one.
+type Options struct {
 	restore.Options // Place must give one database and one name to each key; Live is the target
 
 	// Meant says whether a key is to be copied, and which entry it is of; nil: all are, of
@@ -49,10 +49,10 @@ type CopyOptions struct {
 	Round  func(n int, what string) // told of what begins; nil: nothing is
 }
 
-// CopyReport says what was copied. The first counts are of the first pass, in which each
+// Report says what was copied. The first counts are of the first pass, in which each
 // key of the source is read once; Checked is of the last round, which compared each key
 // again.
-type CopyReport struct {
+type Report struct {
 	restore.Report
 
 	Checked  compare.Report
@@ -79,7 +79,7 @@ type CopyReport struct {
 // Settled reports whether everything that was to be copied is at the target: each key that
 // differs in the last round was there before and was to be left. Without a round it is not
 // known.
-func (r *CopyReport) Settled() bool {
+func (r *Report) Settled() bool {
 	return r.Rounds > 0 && r.Checked.Differ() == r.Kept && r.Refused == 0
 }
 
@@ -91,7 +91,7 @@ const rounds = 5
 // times. With Plan it makes the first pass only, and changes nothing.
 //
 // The report is true also where Copy returns an error, as far as it goes.
-func Copy(ctx context.Context, from, to compare.Live, clients restore.Clients, o CopyOptions) (CopyReport, error) {
+func Copy(ctx context.Context, from, to compare.Live, clients restore.Clients, o Options) (Report, error) {
 	if o.Rounds == 0 {
 		o.Rounds = rounds
 	}
@@ -101,7 +101,7 @@ func Copy(ctx context.Context, from, to compare.Live, clients restore.Clients, o
 	if o.Live == nil {
 		o.Live = to
 	}
-	c := &copying{CopyOptions: o, from: from, to: to, clients: clients, seed: maphash.MakeSeed()}
+	c := &copying{Options: o, from: from, to: to, clients: clients, seed: maphash.MakeSeed()}
 	ctx, stop := wait.Bound(ctx, o.Waiting)
 	defer stop(nil)
 	err := c.run(ctx)
@@ -110,10 +110,10 @@ func Copy(ctx context.Context, from, to compare.Live, clients restore.Clients, o
 
 // copying represents one run.
 type copying struct {
-	CopyOptions
+	Options
 	from, to compare.Live
 	clients  restore.Clients
-	report   CopyReport
+	report   Report
 	seed     maphash.Seed
 	before   keySet           // keys of the target that were there and were left
 	wrote    keySet           // keys of the target that this run has written
@@ -125,7 +125,7 @@ type copying struct {
 
 func (c *copying) run(ctx context.Context) (err error) {
 	c.told(0, "copy")
-	first := c.Options
+	first := c.Options.Options
 	first.Existed = func(db int, key []byte) { c.before.add(c.hash(db, key)) }
 	first.Wrote = func(db int, key []byte) { c.wrote.add(c.hash(db, key)) }
 	read := c.Snapshot
@@ -363,7 +363,7 @@ func (c *copying) repair(ctx context.Context) error {
 	waiting := c.waiting
 	c.waiting, c.bytes = [2][]compare.Key{}, 0
 	for list, keys := range waiting {
-		o := c.Options
+		o := c.Options.Options
 		o.Progress, o.Existing = nil, restore.Replace
 		o.Existed = func(db int, key []byte) { c.before.add(c.hash(db, key)) }
 		o.Wrote = func(db int, key []byte) { c.wrote.add(c.hash(db, key)) }

@@ -46,7 +46,7 @@ func copyChild(from, to string) {
 		return keywright.Open(ctx, to+"/"+strconv.Itoa(db), applytest.Mortals())
 	}
 	r, err := copier.Copy(ctx, open(from), open(to), clients,
-		copier.CopyOptions{Options: restore.Options{Existing: restore.Existing(os.Getenv("COPY_MODE"))}})
+		copier.Options{Options: restore.Options{Existing: restore.Existing(os.Getenv("COPY_MODE"))}})
 	if err != nil || !r.Settled() {
 		fmt.Fprintln(os.Stderr, err, r.Counts, r.Reasons)
 		os.Exit(1)
@@ -80,7 +80,7 @@ func TestKilledCopies(t *testing.T) {
 		t.Errorf("no copy of %d was killed", kills)
 	}
 	for _, mode := range []restore.Existing{restore.Fail, restore.Different} {
-		r := copyAll(t, from.URL(), to.URL(), copier.CopyOptions{Options: restore.Options{Existing: mode}}, 64)
+		r := copyAll(t, from.URL(), to.URL(), copier.Options{Options: restore.Options{Existing: mode}}, 64)
 		if !r.Settled() || r.Kept > 0 {
 			t.Errorf("%s: %+v", mode, r)
 		}

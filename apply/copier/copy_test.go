@@ -26,7 +26,7 @@ import (
 
 var must = expect.NoError
 
-func copyAll(t testing.TB, from, to string, o copier.CopyOptions, largest int64) copier.CopyReport {
+func copyAll(t testing.TB, from, to string, o copier.Options, largest int64) copier.Report {
 	t.Helper()
 	side := applytest.Live(t, from, largest)
 	o.Since = side.Since
@@ -73,14 +73,14 @@ func TestCopied(t *testing.T) {
 					applytest.Fill(t, sources, db)
 					applytest.FillMore(t, sources, db)
 				}
-				r := copyAll(t, urls[0], urls[1], copier.CopyOptions{}, largest)
+				r := copyAll(t, urls[0], urls[1], copier.Options{}, largest)
 				if !r.Settled() || r.Repaired > 0 || r.Rounds != 1 || r.Restored != r.Keys || r.Checked.Same != r.Keys ||
 					r.Only.Keys > 0 {
 					t.Errorf("%+v", r)
 				}
 				equal(t, urls[0], urls[1])
 				for _, mode := range []restore.Existing{restore.Fail, restore.Skip, restore.Different, restore.Replace} {
-					r := copyAll(t, urls[0], urls[1], copier.CopyOptions{Options: restore.Options{Existing: mode}}, largest)
+					r := copyAll(t, urls[0], urls[1], copier.Options{Options: restore.Options{Existing: mode}}, largest)
 					if !r.Settled() || r.Repaired > 0 || mode != restore.Replace && r.Restored > 0 ||
 						mode != restore.Replace && r.Same != r.Keys {
 						t.Errorf("%s, again: %+v", mode, r)
@@ -107,11 +107,11 @@ func TestCopyOntoKeys(t *testing.T) {
 		to.Do("SET", "a", "theirs")
 		to.Do("SET", "other", "theirs")
 		plan := copyAll(t, from.URL(), to.URL(),
-			copier.CopyOptions{Options: restore.Options{Existing: mode, Plan: true}}, 0)
+			copier.Options{Options: restore.Options{Existing: mode, Plan: true}}, 0)
 		if to.Do("DBSIZE").(int64) != 2 || to.Do("GET", "a") != "theirs" {
 			t.Errorf("%s: a plan changed something", mode)
 		}
-		r := copyAll(t, from.URL(), to.URL(), copier.CopyOptions{Options: restore.Options{Existing: mode}}, 0)
+		r := copyAll(t, from.URL(), to.URL(), copier.Options{Options: restore.Options{Existing: mode}}, 0)
 		if got := to.Do("GET", "a"); got != want || to.Do("PEXPIRETIME", "b") != int64(4102444800123) ||
 			to.Do("GET", "other") != "theirs" {
 			t.Errorf("%s: %v: %+v", mode, got, r)
@@ -129,7 +129,7 @@ func TestCopyElsewhere(t *testing.T) {
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	from.Do("SET", "a", "x")
 	from.Do("SET", "b", "y", "PX", "100000")
-	o := copier.CopyOptions{Back: func(k compare.Key) (compare.Key, bool) {
+	o := copier.Options{Back: func(k compare.Key) (compare.Key, bool) {
 		return compare.Key{DB: 0, Name: k.Name}, k.DB == 5
 	}}
 	o.Place = func(r *archive.Record) (restore.Place, error) {
@@ -171,7 +171,7 @@ func TestCopyUnderWriters(t *testing.T) {
 			}
 		})
 	}
-	r := copyAll(t, from.URL(), to.URL(), copier.CopyOptions{}, 0)
+	r := copyAll(t, from.URL(), to.URL(), copier.Options{}, 0)
 	stop.Store(true)
 	group.Wait()
 	named := map[string]bool{}
@@ -197,7 +197,7 @@ func TestCopyUnderWriters(t *testing.T) {
 		t.Errorf("%d torn pairs, %d writes, %+v", torn, written.Load(), last.Figures)
 	}
 	if again := copyAll(t, from.URL(), to.URL(),
-		copier.CopyOptions{Options: restore.Options{Existing: restore.Different}}, 0); !again.Settled() {
+		copier.Options{Options: restore.Options{Existing: restore.Different}}, 0); !again.Settled() {
 		t.Errorf("at rest: %+v", again)
 	}
 	equal(t, from.URL(), to.URL())
@@ -214,7 +214,7 @@ func TestCopyIntoFullMemory(t *testing.T) {
 		from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 1000))
 	}
 	r, err := copier.Copy(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0),
-		applytest.Open(t, to.URL()), copier.CopyOptions{})
+		applytest.Open(t, to.URL()), copier.Options{})
 	applytest.Adds(t, r.Report)
 	if err == nil || r.Unknown == 0 {
 		t.Errorf("%v %+v", err, r)
@@ -232,7 +232,7 @@ func TestCopyOverConnectionsThatBreak(t *testing.T) {
 	}
 	reading, writing := kt.NewProxy(t, from.Addr(), kt.Rules{}), kt.NewProxy(t, to.Addr(), kt.Rules{})
 	cuts := 0
-	o := copier.CopyOptions{Round: func(int, string) { cuts = 0 }}
+	o := copier.Options{Round: func(int, string) { cuts = 0 }}
 	o.Progress = func(done int64) {
 		if done%500 == 250 && cuts < 3 {
 			cuts++
@@ -254,7 +254,7 @@ func TestCopyEnds(t *testing.T) {
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
 	applytest.Fill(t, applytest.Open(t, from.URL()), 0)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := copier.CopyOptions{}
+	o := copier.Options{}
 	o.Progress = func(done int64) {
 		if done == 3 {
 			cancel()
@@ -286,7 +286,7 @@ func TestCopyBySnapshot(t *testing.T) {
 			config, err := connect.New(connect.Options{URL: url})
 			must(t, err)
 			var read source.Summary
-			o := copier.CopyOptions{
+			o := copier.Options{
 				Snapshot: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
 					read, err = server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1}).Contents(ctx,
 						server.ContentsRequest{}, each)
@@ -323,7 +323,7 @@ func TestCopyFollowsDeletes(t *testing.T) {
 		applytest.Do(t, at, 0, "SET", "both", "ours")
 		applytest.Do(t, there, 0, "SET", "both", "theirs")
 		applytest.Do(t, there, 0, "SET", "other", "theirs")
-		o := copier.CopyOptions{Options: restore.Options{Existing: restore.Skip}}
+		o := copier.Options{Options: restore.Options{Existing: restore.Skip}}
 		o.Round = func(n int, what string) {
 			switch {
 			case n == 1 && what == "verify":
@@ -362,7 +362,7 @@ func TestALossAtTheSourceIsNotCopied(t *testing.T) {
 			from.Do("SET", fmt.Sprint("session:", i), "x")
 		}
 		side := applytest.Live(t, from.URL(), 0)
-		o := copier.CopyOptions{Since: side.Since, Rounds: 1}
+		o := copier.Options{Since: side.Since, Rounds: 1}
 		o.Round = func(_ int, what string) {
 			if strings.HasPrefix(what, "look for") {
 				lose(from)

@@ -66,9 +66,9 @@ var ErrOtherJournal = errors.New("the journal is of another plan")
 // ErrInUse reports a journal that another process has.
 var ErrInUse = filelock.ErrInUse
 
-// OpenJournal opens the journal of a plan, or begins it. resumed says that there is one
+// Open opens the journal of a plan, or begins it. resumed says that there is one
 // of a run that has begun a batch and did not come to its end.
-func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
+func Open(path, plan string) (j *Journal, resumed bool, err error) {
 	j = &Journal{path: path, head: journalHead{journalFormat, plan}}
 	if j.file, err = openAlone(path); err != nil {
 		return nil, false, fmt.Errorf("%s: %w", path, err)

@@ -28,10 +28,10 @@ func TestGuards(t *testing.T) { mutation.Run(t, journalGuards) }
 func TestJournalOfAnotherPlan(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/journal"
-	j, _, err := journal.OpenJournal(path, "plan")
+	j, _, err := journal.Open(path, "plan")
 	must(t, err)
 	must(t, j.Close())
-	if _, _, err := journal.OpenJournal(path, "another"); !errors.Is(err, journal.ErrOtherJournal) {
+	if _, _, err := journal.Open(path, "another"); !errors.Is(err, journal.ErrOtherJournal) {
 		t.Errorf("%v", err)
 	}
 }
@@ -40,19 +40,19 @@ func TestJournalOfAnotherPlan(t *testing.T) {
 func TestJournalCutAnywhere(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/j"
-	j, resumed, err := journal.OpenJournal(path, "plan")
+	j, resumed, err := journal.Open(path, "plan")
 	if err != nil || resumed {
 		t.Fatal(resumed, err)
 	}
 	must(t, j.Close())
-	if _, _, err := journal.OpenJournal(path, "other"); err == nil {
+	if _, _, err := journal.Open(path, "other"); err == nil {
 		t.Error("the journal of another plan was taken")
 	}
 	text := applytest.MustRead(t, path) // a head and one line
 	whole := string(text) + `{"done":{"user":{"keys":5,"changed":5}},"open":{"user":3}}` + "\n"
 	for cut := range len(whole) + 1 {
 		must(t, os.WriteFile(path, []byte(whole[:cut]), 0o600))
-		j, _, err := journal.OpenJournal(path, "plan")
+		j, _, err := journal.Open(path, "plan")
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -67,7 +67,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, []byte(string(text)+`{"done":{},"end":true}`+"\n"), 0o600))
 	for range 2 {
-		if j, _, err = journal.OpenJournal(path, "plan"); err != nil || !j.Done() {
+		if j, _, err = journal.Open(path, "plan"); err != nil || !j.Done() {
 			t.Errorf("a plan that was executed to its end is forgotten: %v", err)
 		}
 		must(t, j.Close())

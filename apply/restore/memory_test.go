@@ -57,7 +57,7 @@ func TestAServerThatEvicts(t *testing.T) {
 	} {
 		to := crowded(t, "allkeys-random", 2<<20)
 		before := evicted(to)
-		o := copier.CopyOptions{Options: c.o, Rounds: -1}
+		o := copier.Options{Options: c.o, Rounds: -1}
 		r, err := copier.Copy(t.Context(), applytest.Live(t, from.URL(), 0), applytest.Live(t, to.URL(), 0),
 			applytest.Open(t, to.URL()), o)
 		if !c.ends(err) {

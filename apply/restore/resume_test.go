@@ -39,7 +39,7 @@ func TestRestoreGoesOn(t *testing.T) {
 		to.Do("FLUSHALL")
 		path, total, runs := t.TempDir()+"/journal", int64(0), 0
 		for ended := false; !ended; runs++ {
-			j, resumed, err := journal.OpenJournal(path, "plan")
+			j, resumed, err := journal.Open(path, "plan")
 			must(t, err)
 			if resumed != (runs > 0) {
 				t.Errorf("run %d: resumed is %v", runs, resumed)
@@ -69,7 +69,7 @@ func TestRestoreGoesOn(t *testing.T) {
 		if total != n || runs < 2 {
 			t.Errorf("%s: %d runs counted %d keys, not %d", mode, runs, total, n)
 		}
-		j, _, err := journal.OpenJournal(path, "plan")
+		j, _, err := journal.Open(path, "plan")
 		must(t, err)
 		if !j.Done() || j.Total().Keys != total {
 			t.Errorf("%s: %v, %+v", mode, j.Done(), j.Total())
@@ -99,7 +99,7 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 	}
 	path := t.TempDir() + "/journal"
 	run := func(n int) (restore.Report, error) {
-		j, _, err := journal.OpenJournal(path, "plan")
+		j, _, err := journal.Open(path, "plan")
 		must(t, err)
 		defer j.Close()
 		return restore.Restore(t.Context(), applytest.Open(t, to.URL()), all(n),
@@ -124,18 +124,18 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 func TestOneProcessHasTheJournal(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/journal"
-	j, _, err := journal.OpenJournal(path, "plan")
+	j, _, err := journal.Open(path, "plan")
 	must(t, err)
-	if _, _, err := journal.OpenJournal(path, "plan"); !errors.Is(err, journal.ErrInUse) {
+	if _, _, err := journal.Open(path, "plan"); !errors.Is(err, journal.ErrInUse) {
 		t.Errorf("begun: %v", err)
 	}
 	must(t, j.Close())
 	before, err := os.Stat(path)
 	must(t, err)
-	if j, _, err = journal.OpenJournal(path, "plan"); err != nil {
+	if j, _, err = journal.Open(path, "plan"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := journal.OpenJournal(path, "plan"); !errors.Is(err, journal.ErrInUse) {
+	if _, _, err := journal.Open(path, "plan"); !errors.Is(err, journal.ErrInUse) {
 		t.Errorf("resumed: %v", err)
 	}
 	after, err := os.Stat(path)
@@ -143,7 +143,7 @@ func TestOneProcessHasTheJournal(t *testing.T) {
 	if !os.SameFile(before, after) {
 		t.Error("a run that goes on has a new file")
 	}
-	if _, _, err := journal.OpenJournal(t.TempDir()+"/no/journal", "plan"); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := journal.Open(t.TempDir()+"/no/journal", "plan"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -167,7 +167,7 @@ func TestJournalsOfValuesInParts(t *testing.T) {
 		to.Do("FLUSHALL")
 		undo := restore.Bounds(c.decided, c.begun)
 		path := t.TempDir() + "/journal"
-		j, _, err := journal.OpenJournal(path, "plan")
+		j, _, err := journal.Open(path, "plan")
 		must(t, err)
 		_, err = restore.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
 			all := []*archive.Record{inParts("first", 0, true)}
@@ -194,7 +194,7 @@ func TestJournalsOfValuesInParts(t *testing.T) {
 			t.Error(err)
 		}
 		must(t, j.Close())
-		j, _, err = journal.OpenJournal(path, "plan")
+		j, _, err = journal.Open(path, "plan")
 		must(t, err)
 		if j.Done() != c.ended || j.Total().Keys != c.want || j.Total().Changed != c.want {
 			t.Errorf("%+v: %v, %+v", c, j.Done(), j.Total())
@@ -228,7 +228,7 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 		to.Do("FLUSHALL")
 		path := t.TempDir() + "/journal"
 		run := func(n int) (restore.Report, error) {
-			j, _, err := journal.OpenJournal(path, "plan")
+			j, _, err := journal.Open(path, "plan")
 			must(t, err)
 			defer j.Close()
 			return restore.Restore(t.Context(), applytest.Open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
@@ -271,7 +271,7 @@ func TestJournalOfARunThatBeganNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.journal")
 	for range 3 {
-		j, resumed, err := journal.OpenJournal(path, "plan")
+		j, resumed, err := journal.Open(path, "plan")
 		must(t, err)
 		if resumed {
 			t.Error("nothing was begun, and it goes on")

@@ -15,19 +15,10 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// program builds a program of this folder.
-func program(t *testing.T, name string) string {
+// program does the steps of a tutorial in an empty folder: a module of the program's name, the declaration of the page,
+// what keywright gen makes of it, and the program of the page. It returns the path of the built program.
+func program(t *testing.T, name, page string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", path, "./"+name).CombinedOutput(); err != nil {
-		t.Fatalf("go build ./%s: %v\n%s", name, err, out)
-	}
-	return path
-}
-
-// TestFirstProgram does what docs/tutorials/first-go-program.md says, in an empty folder: a module hello, the
-// declaration of the page, what keywright gen makes of it, and the program of the page.
-func TestFirstProgram(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -40,19 +31,25 @@ func TestFirstProgram(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, to), text)
 	}
-	write(t, filepath.Join(dir, "go.mod"), []byte("module hello\n\ngo 1.26.0\n\nrequire "+module+" v0.0.0\n\nreplace "+
-		module+" => "+root+"\n"))
+	write(t, filepath.Join(dir, "go.mod"), []byte("module "+name+"\n\ngo 1.26.0\n\nrequire "+module+
+		" v0.0.0\n\nreplace "+module+" => "+root+"\n"))
 	copied("go.sum", "go.sum")
-	copied("main.go", "examples/pages/testdata/hello/main.go")
-	generated(t, root, filepath.Join(dir, "appkeys"))
+	copied("main.go", "examples/pages/testdata/"+name+"/main.go")
+	generated(t, filepath.Join(root, page), filepath.Join(dir, "appkeys"))
 
-	build := exec.Command("go", "build", "-mod=mod", "-o", "hello", ".")
+	build := exec.Command("go", "build", "-mod=mod", "-o", name, ".")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
+	return filepath.Join(dir, name)
+}
+
+// TestFirstProgram does what docs/tutorials/first-go-program.md says, in an empty folder.
+func TestFirstProgram(t *testing.T) {
+	hello := program(t, "hello", "docs/tutorials/first-go-program.md")
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	out, err := exec.Command(filepath.Join(dir, "hello"), "redis://"+s.Addr()).CombinedOutput()
+	out, err := exec.Command(hello, "redis://"+s.Addr()).CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "kettle costs 3900\na negative id: ") {
 		t.Errorf("%v:\n%s", err, out)
 	}
@@ -61,9 +58,9 @@ func TestFirstProgram(t *testing.T) {
 const module = "github.com/keywright/keywright"
 
 // generated writes what is made of the declaration of the page into a folder.
-func generated(t *testing.T, root, folder string) {
+func generated(t *testing.T, path, folder string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs/tutorials/first-go-program.md"))
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +89,11 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// TestKilledWorker does what docs/tutorials/killed-worker.md does: a worker is killed in the middle of a job, and
-// another one does all jobs.
+// TestKilledWorker does what docs/tutorials/killed-worker.md says, in an empty folder: a worker is killed in the middle
+// of a job, and another one does all jobs.
 func TestKilledWorker(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	url, worker := "redis://"+s.Addr(), program(t, "worker")
+	url, worker := "redis://"+s.Addr(), program(t, "killed", "docs/tutorials/killed-worker.md")
 	out, err := exec.Command(worker, url, "enqueue", "3").CombinedOutput()
 	if err != nil || string(out) != "enqueued task-1\nenqueued task-2\nenqueued task-3\n" {
 		t.Fatalf("%v:\n%s", err, out)

@@ -100,7 +100,7 @@ func copied(t *testing.T, url string, clients func(int) (*keywright.Client, erro
 		return e
 	}
 	place, content, meant := names(), names(), names()
-	report, err := copier.Copy(t.Context(), reader(t, url), reader(t, url), clients, copier.CopyOptions{
+	report, err := copier.Copy(t.Context(), reader(t, url), reader(t, url), clients, copier.Options{
 		Options: restore.Options{Place: func(rec *archive.Record) (restore.Place, error) {
 			name, content, left := place.Name(rec.Key)
 			if left != "" {

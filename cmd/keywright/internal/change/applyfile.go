@@ -75,7 +75,7 @@ func OnlyDeletions(this string) error {
 // is called; nil: nothing is.
 func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *journal.Journal, resumed bool,
 	err error) {
-	j, resumed, err = journal.OpenJournal(path+journalName, p.ID)
+	j, resumed, err = journal.Open(path+journalName, p.ID)
 	switch {
 	case errors.Is(err, journal.ErrInUse):
 		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process",

@@ -79,7 +79,6 @@ func (o *Changing) Flags(a *cli.App, c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.Apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 	cli.Outputs(c, &o.Output, "table", "json")
 }
 
@@ -129,8 +128,8 @@ type Run struct {
 	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
 	source  apply.Scan     // of an undo: the keys that were changed; nil: the server is scanned
 	once    bool           // nothing was counted before it is done
-	keeps   *keeper        // where a deletion writes what it deletes; nil: nowhere
-	undoing *apply.Undo    // where a rename or ttl writes what it does; nil: nowhere
+	keeps   *keeper        // where a deletion writes what it deletes; nil: not written
+	undoing *apply.Undo    // where a rename or ttl writes what it does; nil: not written
 }
 
 // Change plans, and executes where that was asked for.

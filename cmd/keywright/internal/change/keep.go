@@ -21,16 +21,14 @@ import (
 
 // keepHelp explains --keep.
 const keepHelp = `With --keep FILE what is deleted goes into an archive first, on the disk before the
-server is told: keywright restore FILE is the undo. A key that is written to between the
+server executes it: keywright restore FILE is the undo. A key that is written to between the
 two is left alone. Items come back without their index entries: keywright entities
 repair makes them. What a killed run has kept is in FILE.part; the next run with the
 same --keep gives it the name FILE, deletes nothing, and wants a new file. Restore the
 newer one first then, and the other with --existing skip.`
 
 func (o *Changing) KeepFlag(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&o.Keep, "keep", "", "of a deletion: keep what is deleted in this archive")
-	f.Lookup("keep").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
+	c.Flags().StringVar(&o.Keep, "keep", "", "of a deletion: keep what is deleted in this archive")
 }
 
 // keeper writes what is deleted into an archive.

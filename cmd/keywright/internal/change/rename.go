@@ -90,12 +90,6 @@ each old key that is the same under its new name.
 	f.StringVar(&o.undoFile, "undo-file", "",
 		"with --apply: write what is renamed into this file, for `keywright apply FILE`")
 	f.StringVar(&o.undo, "undo", "", "bring back what this file of a rename or of ttl says was changed")
-	for _, name := range []string{"undo-file", "undo"} {
-		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
-	}
-	for _, name := range []string{"existing", "rounds"} {
-		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"of one phase: not what they are to copy and restore"}}
-	}
 	cli.Choices(c, "phase", phaseMove, phaseCopy, phaseVerify, phaseUnlink)
 	cli.Choices(c, "existing", "fail", "skip", "different")
 	return c

@@ -137,7 +137,7 @@ func (r *Run) copyNames(ctx context.Context) error {
 	if rounds == 0 {
 		rounds = -1
 	}
-	report, err := copier.Copy(ctx, from, to, r.clients.Client, copier.CopyOptions{
+	report, err := copier.Copy(ctx, from, to, r.clients.Client, copier.Options{
 		Options: restore.Options{
 			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
 			Existing: restore.Existing(r.existing), Rate: r.Rate, Waiting: cli.Patience(bar, r.Config),

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -70,8 +69,7 @@ func NewApp(args []string, s Streams, documents []Document) *App {
 		Getenv: s.Getenv, environ: s.Environ, Args: args, Now: s.Now, documents: documents}
 }
 
-// Environment fills flags that were not given from KEYWRIGHT_<FLAG>, and checks
-// the persistent ones.
+// Environment fills flags that were not given from their variables, and checks the persistent ones.
 func (a *App) Environment(cmd *cobra.Command) error {
 	var failed error
 	a.command = cmd
@@ -129,25 +127,21 @@ func isThere(path string) bool {
 // maxUnread bounds the variables that are named.
 const maxUnread = 5
 
-// unread tells the variables that look like ours and that no command reads: a typo
-// there is a setting that silently does not hold. Their values are never shown.
+// unread warns of variables that begin with KEYWRIGHT_ and that no command reads: a misspelt one, or one that is
+// named after a flag without a variable, would be a setting without effect. Their values are never shown.
 func (a *App) unread(root *cobra.Command) {
 	if a.environ == nil {
 		return
 	}
-	known := map[string]bool{RingVariable: true}
-	var walk func(*cobra.Command)
-	walk = func(c *cobra.Command) {
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[Variable(f)] = true })
-		for _, s := range c.Commands() {
-			walk(s)
-		}
+	names, flagOnly := []string{RingVariable}, map[string]string{}
+	for _, flag := range flagsWithVariable {
+		names = append(names, variableName(flag))
 	}
-	walk(root)
-	names := slices.Sorted(maps.Keys(known))
+	slices.Sort(names)
+	eachFlag(root, func(f *pflag.Flag) { flagOnly[variableName(f.Name)] = f.Name })
 	var unknown []string
 	for _, e := range a.environ() {
-		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "KEYWRIGHT_") && !known[name] {
+		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "KEYWRIGHT_") && !slices.Contains(names, name) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -158,7 +152,9 @@ func (a *App) unread(root *cobra.Command) {
 			return
 		}
 		meant := ""
-		if near := typo.Nearest(name, names); near != "" {
+		if flag := flagOnly[name]; flag != "" {
+			meant = ": write " + Dashed(flag) + " on the command line"
+		} else if near := typo.Nearest(name, names); near != "" {
 			meant = ": did you mean " + near + "?"
 		}
 		a.Say("warning: no command reads the variable %s%s", finding.Printable(name), meant)
@@ -173,21 +169,32 @@ func (a *App) misread(name, value string) {
 	}
 }
 
-// withoutVariable are flags that no variable sets: those that change something,
-// which must be said each time, and those that mean different things to different
-// commands.
-var withoutVariable = []string{"help", "version", "activate", "apply", "break", "check", "discard", "pause", "remove",
-	"repair", "resume", "retry", "save"}
+// eachFlag visits the flags of a command and of all below it.
+func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) {
+	c.LocalFlags().VisitAll(visit)
+	for _, s := range c.Commands() {
+		eachFlag(s, visit)
+	}
+}
 
-// NoVariable marks a flag that no variable sets although others of its name have one.
-const NoVariable = "keywright_no_variable"
+// flagsWithVariable lists the flags that a variable sets, too: what holds for all commands of a shell, a CI job or a
+// container. Each has one meaning in all commands. What one run does is a flag only: it must be written each time.
+var flagsWithVariable = []string{"color", "file", "identity", "keys-file", "listen", "namespace", "output", "progress",
+	"quiet", "read-from", "store", "timeout", "tls-ca", "tls-cert", "tls-insecure", "tls-key", "tls-server-name", "tokens",
+	"url", "verbose"}
 
-// Variable returns the environment variable of a flag, "" if it has none.
+// Variable returns the environment variable of a flag, "" if it has none. A flag whose value may be left out has none:
+// --output of schema means a command.
 func Variable(flag *pflag.Flag) string {
-	if slices.Contains(withoutVariable, flag.Name) || flag.Annotations[NoVariable] != nil {
+	optional := flag.NoOptDefVal != "" && flag.Value.Type() == "string"
+	if optional || !slices.Contains(flagsWithVariable, flag.Name) {
 		return ""
 	}
-	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+	return variableName(flag.Name)
+}
+
+func variableName(flag string) string {
+	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // kindsOfFlags say what flags take, in words.
@@ -289,10 +296,3 @@ func Dashed(flag string) string {
 
 // ValueWords say what --values may be; the last two are what it was.
 var ValueWords = []string{"none", "sample", "all", "true", "false"}
-
-// WithoutVariables marks flags that must be said each time.
-func WithoutVariables(c *cobra.Command, names ...string) {
-	for _, name := range names {
-		c.Flags().Lookup(name).Annotations = map[string][]string{NoVariable: {"it is said each time"}}
-	}
-}

@@ -23,7 +23,7 @@ meanwhile, the declaration must be the same, and of no entry may the number of k
 would be changed differ by more than --drift percent (or ten keys). Else it says what
 differs, and changes nothing.
 
-What is done is in FILE.journal, on the disk before the server is told. A run that
+What is done is in FILE.journal, on the disk before the server executes it. A run that
 was interrupted or killed goes on with it, and the report counts all runs. A plan
 that was executed to its end is not executed again. A plan of rename or ttl also writes
 FILE.undo. keywright apply FILE.undo gives every key its old name back, where nothing is
@@ -46,9 +46,6 @@ of copy need no journal: what is at the target with its value is not written aga
 	f.StringVar(&o.From, "from", "", "of a plan of copy: the URL of the source, with its password")
 	f.StringVar(&o.To, "to", "", "of a plan of copy: the URL of the target, with its password")
 	o.KeepFlag(c)
-	for _, name := range []string{"from", "to"} {
-		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"servers of each plan"}}
-	}
 	return c
 }
 

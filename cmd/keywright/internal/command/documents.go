@@ -188,7 +188,6 @@ versions. What a version promises is in docs/json.md.`,
 	c.Flags().StringVar(&output, "output", "", "a command: print the schema of its JSON; alone it lists them")
 	f := c.Flags().Lookup("output")
 	f.NoOptDefVal = listed
-	f.Annotations = map[string][]string{cli.NoVariable: {"of schema means a command, not a form"}}
 	cli.Choices(c, "output", documentNames()...)
 	return c
 }

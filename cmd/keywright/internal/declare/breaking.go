@@ -64,7 +64,7 @@ func findBreaking(a *cli.App, c *cobra.Command, o *comparing) error {
 		return err
 	}
 	if o.against == "" {
-		return cli.Usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST",
+		return cli.Usage("run `keywright breaking --against main`",
 			"there is nothing to compare with")
 	}
 	categories, err := categoriesOf(o.categories)
@@ -215,7 +215,7 @@ func DiffCommand(a *cli.App) *cobra.Command {
 		Short: "List what has changed between two declarations",
 		Long: `Lists every change, good or bad: entries, patterns, types, TTLs, owners, indexes,
 channels, events. Each side is a file, a folder, a git ref, or ref:path; the new
-one is the declaration here if it is not named. What a change breaks is told by
+one is the declaration here if it is not named. What a change breaks follows from
 keywright breaking.
 
 Exit codes: 0, or with --exit-code 1 if anything differs; 2 usage.`,

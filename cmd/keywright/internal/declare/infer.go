@@ -118,7 +118,6 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		"a folder of JSON files that a migration is drafted from, instead of a source")
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
 	cli.Outputs(c, &o.output, "yaml", "json")
-	cli.WithoutVariables(c, "migration")
 	return c
 }
 

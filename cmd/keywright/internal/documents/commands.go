@@ -34,8 +34,9 @@ Results go to standard output, everything else (progress, warnings, hints, error
 
 ## Environment
 
-A flag wins over the environment, the environment over the default. Every flag but those that change something has a
-variable: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + `. No value of a variable is ever printed.
+A flag wins over the environment, the environment over the default. A variable sets what holds for all commands of a
+shell, a CI job or a container: ` + "`KEYWRIGHT_OUTPUT=json`" + ` is ` + "`--output json`" + `. Other flags have none. A warning names a
+variable that begins with KEYWRIGHT_ and that no command reads. No value of a variable is ever printed.
 
 | variable | meaning |
 | --- | --- |
@@ -87,21 +88,7 @@ func commandPage() string {
 // together says in one text what a variable means, where its flags say more about
 // their own commands.
 var together = map[string]string{
-	"KEYWRIGHT_BACKUPS":         "the folder that keeps the janitor's backups",
-	"KEYWRIGHT_JANITOR_LATENCY": "the janitor's jobs wait while a server needs longer than this to answer a PING (0: any)",
-	"KEYWRIGHT_JANITOR_MEMORY": "the janitor's jobs that free no memory wait while a server uses this percentage of " +
-		"its maxmemory",
-	"KEYWRIGHT_NULL":         "keys end with a zero byte, printed or read",
-	"KEYWRIGHT_LIMIT":        "how many rows, or problems, are listed",
-	"KEYWRIGHT_MOMENTARY":    "keys that only make sense in their moment, too",
-	"KEYWRIGHT_TO_DB":        "the database that keys go to, or are compared with (-1: that of each key)",
-	"KEYWRIGHT_OUTPUT":       "form of the result; each command says which it has",
-	"KEYWRIGHT_REPLACE_FILE": "replace files that are there",
-	"KEYWRIGHT_RATE":         "keys per second at most (0: as fast as the server answers)",
-	"KEYWRIGHT_SNAPSHOT":     "a snapshot instead of a scan",
-	"KEYWRIGHT_TO":           "the file to write",
-	"KEYWRIGHT_USER":         "the one ACL user that is meant",
-	"KEYWRIGHT_VALUES":       "look at values, too",
+	"KEYWRIGHT_OUTPUT": "form of the result; each command says which it has",
 }
 
 // meanings returns the texts of each variable's flags.

@@ -60,7 +60,6 @@ in what was looked at, but not all could be.`,
 	a.ServerFlags(c)
 	cli.Outputs(c, &output, doctorForms...)
 	c.Flags().StringVar(&failOn, "fail-on", "error", "exit with 1 from this severity on: error, warning, note or never")
-	c.Flags().Lookup("fail-on").Annotations = map[string][]string{cli.NoVariable: {"elsewhere it is warning unless it is given"}}
 	cli.Choices(c, "fail-on", "error", "warning", "note", "never")
 	return c
 }

@@ -73,7 +73,6 @@ hand; pause and resume stop and start the claiming of jobs.`,
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
 	f.DurationVar(&o.over, "over", 0,
 		"read twice, so long after each other, and show how each queue has grown; at most 10m")
-	f.Lookup("over").Annotations = map[string][]string{cli.NoVariable: {"one look"}}
 	c.AddCommand(queuesDeadCommand(a, "retry"), queuesDeadCommand(a, "discard"), queuesCancelCommand(a),
 		queuesRunCommand(a), queuesRepairCommand(a), queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
 	return c

@@ -51,11 +51,6 @@ func (o *matchingJobs) Flags(c *cobra.Command, what string, dead bool) {
 	if dead {
 		f.StringVar(&o.error, "error", "", "all with this error, with N in the place of its numbers")
 	}
-	for _, name := range []string{"all", "text", "of", "error"} {
-		if flag := f.Lookup(name); flag != nil {
-			flag.Annotations = map[string][]string{cli.NoVariable: {"jobs of each run"}}
-		}
-	}
 }
 
 // Request returns the request for some jobs of an entry.

@@ -76,7 +76,6 @@ func stepFlags(a *cli.App, c *cobra.Command, o *stepping) {
 	f := c.Flags()
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.BoolVar(&o.force, "force", false, "also where compared, unequal, for, backup, fit or covered is closed")
-	cli.WithoutVariables(c, "force")
 }
 
 // Step represents a step of a part, taken or not; its JSON names are stable.

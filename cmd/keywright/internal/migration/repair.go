@@ -70,7 +70,6 @@ server cannot be reached, 4 refused, 130 interrupted.`,
 	f.StringVar(&o.from, "from", "", "after lost data: the side whose records are right, files or redis")
 	f.BoolVar(&o.accept, "accept-marks", false, "with --from files: also where Redis may have had later records")
 	f.BoolVar(&o.apply, "apply", false, "do it")
-	cli.WithoutVariables(c, "class", "all", "from", "accept-marks")
 	cli.Choices(c, "from", "files", "redis")
 	return c
 }

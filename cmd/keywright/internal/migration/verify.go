@@ -67,7 +67,6 @@ equal and no move reads some of the files, 130 interrupted.`,
 	c.Flags().StringVar(&o.backup, "backup", "", "an archive that is verified, and noted as the backup of the parts")
 	c.Flags().BoolVar(&o.records, "records", false,
 		"also list the records that differ, by key, with digests of both sides (at most 100 of a part)")
-	cli.WithoutVariables(c, "backup", "records")
 	return c
 }
 

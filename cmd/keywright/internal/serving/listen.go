@@ -117,7 +117,7 @@ func serveTokenCommand(a *cli.App) *cobra.Command {
 		Short: "Make a token for a user of serve",
 		Long: `Makes a token for a user. The token is printed to standard error, once; to standard
 output goes the line for the file of --tokens, which has a digest of it only. With --for it
-ends after that time: it is refused then, and told why.`,
+ends after that time: it is refused then, with the reason.`,
 		Example: `  keywright serve token alice >> tokens
   keywright serve token deploy --role operator --for 30d >> tokens`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -149,7 +149,6 @@ ends after that time: it is refused then, and told why.`,
 	c.Flags().StringVar(&role, "role", string(serve.Viewer),
 		"viewer (looks) or operator (may also apply plans, where that is allowed)")
 	c.Flags().StringVar(&lasts, "for", "", "how long it is good, as in 30d or 12h; without it, it has no end")
-	c.Flags().Lookup("for").Annotations = map[string][]string{cli.NoVariable: {"it is said of each token"}}
 	cli.Choices(c, "role", string(serve.Viewer), string(serve.Operator))
 	return c
 }
@@ -164,7 +163,7 @@ func sayEnded(a *cli.App, o *Serving, tokens []serve.Token) {
 	}
 }
 
-// listener reads what says who may look, and listens: what is wrong with either is told
+// listener reads what says who may look, and listens: what is wrong with either is reported
 // before a file is made.
 func (o *Serving) listener() (guard serve.Guard, l net.Listener, err error) {
 	host, _, _ := net.SplitHostPort(o.listen)
@@ -262,7 +261,7 @@ func serveCheck(ctx context.Context, a *cli.App, address string) error {
 const tokensEvery = 2 * time.Second
 
 // watchTokens reads the file of --tokens again when it changes, until ctx ends: a token that is
-// taken out is good no longer. Where it cannot be read, the tokens of before hold, and that is told.
+// taken out is good no longer. Where it cannot be read, the tokens of before hold, and that is reported.
 func watchTokens(ctx context.Context, a *cli.App, o *Serving, s *serve.Server) {
 	if o.Tokens == "" {
 		return

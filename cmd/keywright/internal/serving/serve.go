@@ -1,5 +1,5 @@
-// Package serving has the verbs that run for long, or do the same: serve, the janitor, and status. It puts the desk of
-// plans, the readings and the alerts of package serve together with the verbs that do the work.
+// Package serving has the verbs that run for long, or do the same: serve, the janitor, and status. It puts the queue of
+// plans of plans, the readings and the alerts of package serve together with the verbs that do the work.
 package serving
 
 import (
@@ -141,7 +141,6 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 		"with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
 	f.BoolVar(&o.janitor, "janitor", false,
 		"do the jobs of the declaration when they are due; without it none is done")
-	f.Lookup("janitor").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
 	o.tidying.Flags(f, "with --janitor: ")
 	f.StringVar(&o.targets, "targets", "",
 		"a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
@@ -174,8 +173,6 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringArrayVar(&o.ring.KeysEnv, "keys-env", nil,
 		"a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the "+
 			"flag for each")
-	f.Lookup("show-values").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
-	f.Lookup("allow-apply").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
 	cli.Choices(c, "audit-by", auditKinds...)
 	cli.Choices(c, "log-to", sinks...)
 	cli.Choices(c, "read-from", "auto", "primary", "replica")

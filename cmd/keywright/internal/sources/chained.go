@@ -28,7 +28,6 @@ func (o *Chaining) Flags(c *cobra.Command) {
 	o.Unlocking.Flags(c)
 	f := c.Flags()
 	f.StringArrayVar(&o.bases, "base", nil, "an archive that the one to be read adds to (again: and this one)")
-	f.Lookup("base").Annotations = map[string][]string{cli.NoVariable: {"files of each run"}}
 }
 
 // chained represents an archive together with those that it adds to.

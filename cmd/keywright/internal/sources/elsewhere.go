@@ -29,7 +29,7 @@ func (o *Mapping) Flags(c *cobra.Command) {
 // MappingHelp explains them.
 const MappingHelp = `With --from-namespace A and --namespace B, keys of A get the names that they have in
 B: each through its pattern in the declaration, with the keys that constructs derive.
-The ledger of an entity, which names the keys of its indexes, and the tags of a cache
+The index record of an entity, which names the keys of its indexes, and the tags of a cache
 are written with the new names. What is encrypted is bound to its name and is left
 out, and so is what no entry declares; each with a reason. --match is about the names
 in A.`

@@ -122,7 +122,6 @@ takes no more, 130 interrupted.`,
 		"how often both are compared, and what differs is copied again, at most (0: not at all)")
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 	f.BoolVar(&o.Snapshot, "snapshot", false, "read the first pass from what the source sends a replica")
 	f.IntVar(&o.Forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 	cli.Outputs(c, &o.output, "table", "json")
@@ -387,7 +386,7 @@ func (r *copyRun) Place(rec *archive.Record) (restore.Place, error) {
 	return p, nil
 }
 
-// clockSlack says how much expiries may differ where they are told by the difference of two
+// clockSlack says how much expiries may differ where they are computed from the difference of two
 // clocks, in milliseconds.
 const clockSlack = 1000
 
@@ -411,11 +410,11 @@ func (r *copyRun) run(ctx context.Context) error {
 }
 
 // pass copies, or looks at what would be copied.
-func (r *copyRun) pass(ctx context.Context) (copier.CopyReport, error) {
+func (r *copyRun) pass(ctx context.Context) (copier.Report, error) {
 	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, r.started)
 	defer bar.Clear()
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
-	o := copier.CopyOptions{
+	o := copier.Options{
 		Options: restore.Options{
 			Existing: restore.Existing(r.existing), Place: r.Place, Plan: !r.copying.apply, Writers: r.writers,
 			MayEvict: r.evict, Waiting: cli.Patience(bar, r.to.Reader.Config()),
@@ -446,7 +445,7 @@ func (r *copyRun) pass(ctx context.Context) (copier.CopyReport, error) {
 		o.Snapshot, o.StillHeld = r.moment, r.acting.Held
 	}
 	if err := r.loadLibraries(ctx); err != nil {
-		return copier.CopyReport{}, err
+		return copier.Report{}, err
 	}
 	return copier.Copy(ctx, from, to, r.Client, o)
 }

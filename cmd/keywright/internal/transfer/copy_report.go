@@ -57,7 +57,7 @@ type copiedPart struct {
 	Last compare.Figures `json:"last"` // of the last round
 }
 
-func (r *copyRun) report(in *copier.CopyReport, failed error) *CopyReport {
+func (r *copyRun) report(in *copier.Report, failed error) *CopyReport {
 	out := &CopyReport{Scope: r.App.Scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts,
 		Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,

@@ -112,7 +112,6 @@ is not whole or the server takes no more, 130 interrupted.`,
 	f.BoolVar(&o.evict, "evict", false, evictUsage)
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	cli.Outputs(c, &o.output, "table", "json")
 	cli.Choices(c, "existing", existingModes...)

@@ -123,10 +123,6 @@ interrupted.`,
 	cli.Outputs(c, &o.output, "table", "json", "jsonl")
 	cli.Choices(c, "ttl", expiryModes...)
 	cli.Choices(c, "snapshot", snapshotChoices...)
-	for _, name := range []string{"ttl", "momentary", "keys-of", "snapshot"} {
-		f.Lookup(name).Annotations = map[string][]string{
-			cli.NoVariable: {"another command has a flag of this name that means something else"}}
-	}
 	return c
 }
 

@@ -1,0 +1,30 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/keywright/keywright/apply/wait"
+)
+
+// All who send something again in a run wait together: an answer to any of them begins the time anew.
+func Example() {
+	ctx, stop := wait.Bound(context.Background(), wait.Waiting{Server: "10.0.0.5:6379", Patience: time.Minute})
+	defer stop(nil)
+
+	done := wait.Ask(ctx)
+	wait.Failed(ctx, io.ErrUnexpectedEOF)
+	wait.Answered(ctx)
+	done()
+	fmt.Println(wait.IsOver(ctx))
+
+	var away *wait.AwayError
+	err := error(&wait.AwayError{Server: "10.0.0.5:6379", Silent: time.Minute, Last: io.ErrUnexpectedEOF})
+	fmt.Println(errors.As(err, &away), err)
+	// Output:
+	// false
+	// true 10.0.0.5:6379 has not answered for 1m0s: unexpected EOF
+}
