@@ -42,7 +42,7 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) || exit 1; done; done
 
 mutations: ## take each guard out of the code: a test must fail by what it asserts
-	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' ./kernel ./entity ./event ./queue ./lock ./guard ./gen/acl ./fallback/bbolt ./internal/wire ./finding ./seal ./migrate ./internal/lease ./cache ./pressure ./source/rdb ./apply/...
+	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' ./... ./fallback/bbolt
 	cd examples && GOWORK=off KEYWRIGHT_MUTATIONS=all go test -timeout 2h -run 'TestMutations$$' ./harca/memory
 
 soak: export ALL_TESTS=1
@@ -69,7 +69,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
 	KEYWRIGHT_SOAK=3000 go test -timeout 1h -run 'BruteForce|EveryStyle|Definition' ./keyspace/pattern ./keyspace/format ./slot
 	go test -timeout 2h -run 'Relations|Inverts|SameSlot|GoesOn|AddUp' -rapid.checks=20000 ./keyspace/pattern ./audit
-	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v ./kernel ./queue ./guard ./gen/acl ./entity
+	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v ./kernel ./queue ./guard ./gen/acl ./entity/...
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run TestSystem -v ./poppobuilder
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run 'TestSystem|TestMigration$$' -v ./cunningbot
 
