@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/apply/wait"
 )
 
-// All who send something again in a run wait together: an answer to any of them begins the time anew.
+// All goroutines of a run share one time to wait: an answer to any of them starts it again.
 func Example() {
 	ctx, stop := wait.Bound(context.Background(), wait.Waiting{Server: "10.0.0.5:6379", Patience: time.Minute})
 	defer stop(nil)

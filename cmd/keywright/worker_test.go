@@ -133,7 +133,7 @@ func run(ts *testscript.TestScript, not bool, args []string) {
 	}
 }
 
-var setting = regexp.MustCompile(`(?m)^env (\w+)=|^env .* (\w+)=`)
+var settings = regexp.MustCompile(`(?m)^env .*`)
 
 // setByScripts lists the variables that a script sets itself.
 var setByScripts = sync.OnceValues(func() ([]string, error) {
@@ -144,8 +144,8 @@ var setByScripts = sync.OnceValues(func() ([]string, error) {
 		if failed != nil {
 			return nil, failed
 		}
-		for _, m := range setting.FindAllSubmatch(text, -1) {
-			names = append(names, string(m[1]), string(m[2]))
+		for _, line := range settings.FindAllString(string(text), -1) {
+			names = append(names, namesOf(strings.Fields(line)[1:])...)
 		}
 	}
 	return names, err

@@ -1,8 +1,8 @@
 // Package ledger reads and writes what the ledger of an entity says: of an item, in which indexes it is (a record),
 // and of each index, whether all items are in it (marks). It turns text into values and values into text.
 //
-// It knows no server, and no entity: whoever moves the keys of an entity, or makes its ledger elsewhere, needs only
-// this.
+// It knows no server, and no entity: a program that moves the keys of an entity, or makes its ledger elsewhere, needs
+// only this.
 //
 // API: may change until 1.0.
 package ledger

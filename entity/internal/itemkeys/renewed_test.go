@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestRenewedKeys: a key counts as renewed from when it was asked for, and whoever
+// TestRenewedKeys: a key counts as renewed from when it was asked for, and a handle that
 // forgets renews again.
 func TestRenewedKeys(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,8 @@ func (p *packed) begin(size int) {
 		return
 	}
 	p.begun = true
-	if h := p.Header(); size >= leastPacked && (p.status == http.StatusOK || p.status == http.StatusIMUsed) && h.Get("Content-Encoding") == "" {
+	whole := p.status == http.StatusOK || p.status == http.StatusIMUsed
+	if h := p.Header(); size >= leastPacked && whole && h.Get("Content-Encoding") == "" {
 		h.Set("Content-Encoding", "gzip")
 		h.Del("Content-Length")
 		p.gzip = packers.Get().(*gzip.Writer)

@@ -24,44 +24,44 @@ func LazyOf(text func() string) Form {
 	return f
 }
 
-// MatchString does what it does of a regexp.Regexp.
+// MatchString calls MatchString of the compiled expression.
 func (f Form) MatchString(s string) bool { return f().MatchString(s) }
 
-// FindString does what it does of a regexp.Regexp.
+// FindString calls FindString of the compiled expression.
 func (f Form) FindString(s string) string { return f().FindString(s) }
 
-// FindStringIndex does what it does of a regexp.Regexp.
+// FindStringIndex calls FindStringIndex of the compiled expression.
 func (f Form) FindStringIndex(s string) []int { return f().FindStringIndex(s) }
 
-// FindStringSubmatch does what it does of a regexp.Regexp.
+// FindStringSubmatch calls FindStringSubmatch of the compiled expression.
 func (f Form) FindStringSubmatch(s string) []string { return f().FindStringSubmatch(s) }
 
-// FindStringSubmatchIndex does what it does of a regexp.Regexp.
+// FindStringSubmatchIndex calls FindStringSubmatchIndex of the compiled expression.
 func (f Form) FindStringSubmatchIndex(s string) []int { return f().FindStringSubmatchIndex(s) }
 
-// FindAllString does what it does of a regexp.Regexp.
+// FindAllString calls FindAllString of the compiled expression.
 func (f Form) FindAllString(s string, n int) []string { return f().FindAllString(s, n) }
 
-// FindAllStringIndex does what it does of a regexp.Regexp.
+// FindAllStringIndex calls FindAllStringIndex of the compiled expression.
 func (f Form) FindAllStringIndex(s string, n int) [][]int { return f().FindAllStringIndex(s, n) }
 
-// FindAllStringSubmatch does what it does of a regexp.Regexp.
+// FindAllStringSubmatch calls FindAllStringSubmatch of the compiled expression.
 func (f Form) FindAllStringSubmatch(s string, n int) [][]string {
 	return f().FindAllStringSubmatch(s, n)
 }
 
-// FindAllStringSubmatchIndex does what it does of a regexp.Regexp.
+// FindAllStringSubmatchIndex calls FindAllStringSubmatchIndex of the compiled expression.
 func (f Form) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return f().FindAllStringSubmatchIndex(s, n)
 }
 
-// ReplaceAllString does what it does of a regexp.Regexp.
+// ReplaceAllString calls ReplaceAllString of the compiled expression.
 func (f Form) ReplaceAllString(s, with string) string { return f().ReplaceAllString(s, with) }
 
-// ReplaceAllStringFunc does what it does of a regexp.Regexp.
+// ReplaceAllStringFunc calls ReplaceAllStringFunc of the compiled expression.
 func (f Form) ReplaceAllStringFunc(s string, with func(string) string) string {
 	return f().ReplaceAllStringFunc(s, with)
 }
 
-// Split does what it does of a regexp.Regexp.
+// Split calls Split of the compiled expression.
 func (f Form) Split(s string, n int) []string { return f().Split(s, n) }

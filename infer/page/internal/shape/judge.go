@@ -162,7 +162,7 @@ func (s *Shape) IsPort() bool {
 	return err == nil && n >= 1000 && n < 1<<16 && portRoots.MatchString(s.Parts[0].Text())
 }
 
-// EndsInGlob reports whether a star at the end, or a whole segment, stands for what varies.
+// EndsInGlob reports whether stars are whole segments or at the end: they mean what varies there.
 func (s *Shape) EndsInGlob() bool {
 	return !slices.ContainsFunc(s.Parts, func(p part) bool {
 		return len(p) > 1 && slices.ContainsFunc(p, func(x piece) bool { return x.hole && x.name == "" && !x.value })
