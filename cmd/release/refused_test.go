@@ -171,7 +171,7 @@ func TestChangelogCanBeCut(t *testing.T) {
 func TestCheckSection(t *testing.T) {
 	for text, says := range map[string]string{
 		"\n### Added\n- A.\n\n### Fixed\n- B.\n": "",
-		"\n### New\n- A.\n":                      `the heading "New" is none of`,
+		"\n### New\n- A.\n":                      `the heading "New" is not one of`,
 		"\n### Added\n- A.\n\n### Added\n- B.\n": `two headings "Added"`,
 		"\n### Added\n\n### Fixed\n- B.\n":       `nothing is said under "Added"`,
 		"\n- A.\n\n### Fixed\n- B.\n":            "it must begin with",
