@@ -77,8 +77,8 @@ func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 func TestNow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	book := alert.New(r.atBegin)
-	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Now: r.atBegin,
+	book := alert.New(r.now)
+	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Now: r.now,
 		Alerts: func(id string) ([]alert.Alert, int64) {
 			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
 			return book.Now(id)
