@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
@@ -91,7 +91,7 @@ func (r *changes) take(facts *compare.Facts, c *source.Content, out map[string]*
 	})
 	if err != nil {
 		out[name] = &read{Fact: compare.Fact{There: true, Torn: true}, left: plan.OtherType}
-		if errors.Is(err, ledger.ErrForm) {
+		if errors.Is(err, indexrecord.ErrForm) {
 			out[name].left = plan.NewerForm
 		}
 	}

@@ -76,7 +76,7 @@ func crowd(t *testing.T, stores []*Store[string, note], writers, ids int, done f
 	return through.Load()
 }
 
-// later waits until the clock of the ledger is so much later.
+// later waits until the clock of the server with the index records is so much later.
 func later(t *testing.T, notes *Store[string, note], d time.Duration) {
 	t.Helper()
 	began := int64(0)
@@ -101,7 +101,7 @@ func atRest(t *testing.T, notes *Store[string, note]) {
 	sound(t, notes)
 }
 
-// near returns a prefix whose ledger is in the first slots.
+// near returns a prefix whose index records are in the first slots.
 func near(slots uint16) string {
 	for i := 0; ; i++ {
 		if prefix := fmt.Sprint("p", i); slot.Of([]byte(prefix)) < slots {
@@ -110,7 +110,7 @@ func near(slots uint16) string {
 	}
 }
 
-// TestApartCrowd: 8 writers on few items, while slots with the ledger and some of the
+// TestApartCrowd: 8 writers on few items, while slots with the index records and some of the
 // items move to another server and back.
 func TestApartCrowd(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestApartFailover(t *testing.T) {
 		}
 		more()
 	})
-	eventually(t, "the ledger can be read", func() bool { _, err := stores[0].Stats(t.Context()); return err == nil })
+	eventually(t, "the index records can be read", func() bool { _, err := stores[0].Stats(t.Context()); return err == nil })
 	atRest(t, stores[0])
 	t.Logf("%d calls", n)
 }

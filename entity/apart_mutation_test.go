@@ -129,7 +129,7 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 
 // scenes say what may happen to one item. Each gives what was wrong at the end.
 var scenes = map[string]func(s *scene) []string{
-	"a newer program keeps the ledger": newerFormsApart,
+	"a newer program has written the index record": newerFormsApart,
 	"a writer is stopped before it writes, until others have taken over": func(s *scene) []string {
 		a_, b := s.process(), s.process()
 		at(a_, "opened", func() error { return s.rest(b, a_) })
@@ -279,9 +279,9 @@ func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	for guard, m := range map[string]struct{ instead, scene string }{
 		"if not e then return redis.error_reply(newer) end": {
 			"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end",
-			"a newer program keeps the ledger"},
-		"if foreign(said) then return redis.error_reply(newer)": {"if false then return", "a newer program keeps the ledger"},
-		"  if foreign(nil, text) then return nil end\n":         {"", "a newer program keeps the ledger"},
+			"a newer program has written the index record"},
+		"if foreign(said) then return redis.error_reply(newer)": {"if false then return", "a newer program has written the index record"},
+		"  if foreign(nil, text) then return nil end\n":         {"", "a newer program has written the index record"},
 		"if ms > tonumber(deadline) then return {'late'": {"if false then return {'late'",
 			"a writer is stopped before it writes, until others have taken over"},
 		"> tonumber(ARGV[1]) then return 'late' end": {"> 1e15 then return 'late' end",

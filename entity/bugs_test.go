@@ -386,7 +386,7 @@ func taskSpec(sliding bool) *Spec[string, task] {
 			value.Required("level", value.Int(0, 9), func(n *task) *int64 { return &n.Level }),
 		}},
 		Indexes: []Index[task]{{Name: "kind+score", Field: "kind", Score: "score", Prefix: "t:by:", Key: by}},
-		Expires: "t:expiry", Ledger: "t:ledger", Lease: "t:lease", IndexTTL: 48 * time.Hour,
+		Expires: "t:expiry", Records: "t:ledger", Lease: "t:lease", IndexTTL: 48 * time.Hour,
 	}
 }
 

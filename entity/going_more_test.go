@@ -38,7 +38,7 @@ func TestGoingInCluster(t *testing.T) {
 }
 
 // TestGoingApart: items over all slots. Only those on the full server go, although
-// the index, elsewhere, names all of them; also when it is the one with the ledger.
+// the index, elsewhere, names all of them; also when it is the one with the index records.
 func TestGoingApart(t *testing.T) {
 	gate.Skip(t, "a check over slots calls what comes closer to its end while it looks a fault of its expiry time")
 	t.Parallel()

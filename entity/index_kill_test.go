@@ -238,7 +238,7 @@ func TestABuildKeepsToItsRate(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		const items, rate = 700, 1400
 		for i := range items {
-			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), "=")
+			s.Do("HSET", notes.core.Spec.Records, fmt.Sprint(i), "=")
 		}
 		began, passed, slow := time.Now(), 0, time.Duration(0)
 		_, err := notes.Indexes(t.Context(), IndexOptions{Apply: true, Rate: rate, Passed: func(n int) {

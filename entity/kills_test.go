@@ -190,7 +190,7 @@ func plagued(t *testing.T) (kills, backlog int) {
 }
 
 // TestKillsApart: the same where the keys are in several slots: many items expire, the
-// slot of the ledger moves while processes are killed, and each third dies while the
+// slot of the index records moves while processes are killed, and each third dies while the
 // servers' memory is full.
 func TestKillsApart(t *testing.T) {
 	gate.Skip(t, "10 processes are killed, and slots move meanwhile")
@@ -221,7 +221,7 @@ func TestKillsApart(t *testing.T) {
 		if i%3 == 0 {
 			memory("100000")
 		} else {
-			c.MoveSlotOf(notes.core.Spec.Ledger, at, 1-at)
+			c.MoveSlotOf(notes.core.Spec.Records, at, 1-at)
 			at = 1 - at
 		}
 		all[victim].kill()

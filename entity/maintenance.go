@@ -38,8 +38,8 @@ func (s *Store[I, T]) Repair(ctx context.Context, id string, keys ...string) (pr
 }
 
 // Indexes looks how complete the indexes are, and with Apply completes them while
-// programs of any version write: it goes through the ledger, looks at each item of
-// which it does not say where it is in every index, and puts that right in one step.
+// programs of any version write: it goes through the index records, looks at each item
+// whose record lacks an index, and puts that right in one step.
 // What is done is done: after a process was killed the next one goes on. It is complete
 // when nothing was left to do and no writer was there meanwhile that does not know the
 // index. With Remove it takes items out of indexes that are no longer declared. O(items).

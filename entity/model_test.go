@@ -424,10 +424,10 @@ func (w *world) Sweep() {
 	w.swept()
 }
 
-// swept takes over what has been swept: with faults the ledger says it.
+// swept takes over what has been swept: with faults the index records say it.
 func (w *world) swept() {
 	for id, m := range w.dead {
-		if w.faulty && w.server.Do("HEXISTS", w.notes.core.Spec.Ledger, id).(int64) == 1 {
+		if w.faulty && w.server.Do("HEXISTS", w.notes.core.Spec.Records, id).(int64) == 1 {
 			continue
 		}
 		w.log[id] = append(w.log[id], happened("expired", id, m))

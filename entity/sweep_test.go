@@ -148,8 +148,8 @@ func TestSweepBatch(t *testing.T) {
 				t.Errorf("%d in %s", n, key)
 			}
 		}
-		if n := s.Do("HLEN", notes.core.Spec.Ledger).(int64); n != 4+1 { // and what is said of the indexes
-			t.Errorf("%d in the ledger", n)
+		if n := s.Do("HLEN", notes.core.Spec.Records).(int64); n != 4+1 { // and what is said of the indexes
+			t.Errorf("%d index records", n)
 		}
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)

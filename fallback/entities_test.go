@@ -53,7 +53,7 @@ func memoSpec(prefix string) *entity.Spec[string, memo] {
 			{Name: "context", Field: "context", Prefix: prefix + "idx:context:",
 				Key: func(m *memo) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
 		},
-		Expires: prefix + "idx:expiry", Ledger: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour,
+		Expires: prefix + "idx:expiry", Records: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour,
 		Created: "created", Version: "version",
 	}
 }
@@ -257,7 +257,7 @@ func TestEntitiesInACluster(t *testing.T) {
 			c := servertest.Open(t, cluster.URL(),
 				keywright.Options{NoCache: true, Timeout: time.Second, Sealer: servertest.Ring(t, "a")})
 			apart := memoSpec("")
-			apart.Expires, apart.Ledger, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
+			apart.Expires, apart.Records, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
 			for _, spec := range []*entity.Spec[string, memo]{memoSpec("{m}:"), apart} {
 				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(memoOf(c), spec)}
 				var err error

@@ -46,7 +46,7 @@ func notes(c *keywright.Client) *entity.Store[string, note] {
 			Prefix: prefix,
 			Key:    func(id string) (string, error) { return prefix + id, nil },
 			Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix) },
-			Fields: &noteFields, Created: "created", Expires: "{s}:expiry", Ledger: "{s}:ledger", Lease: "{s}:sweep",
+			Fields: &noteFields, Created: "created", Expires: "{s}:expiry", Records: "{s}:ledger", Lease: "{s}:sweep",
 			IndexTTL: 2 * time.Hour,
 			Indexes: []entity.Index[note]{{Name: "priority", Field: "priority", Score: "created", Prefix: index,
 				Key: func(n *note) (string, error) { return index + strconv.FormatInt(n.Priority, 10), nil }}},

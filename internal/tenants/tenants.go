@@ -2159,7 +2159,7 @@ func (k *Keyspace) MemoStore() MemoStore { return k.store_Memo }
 
 func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 	expiresKey, err1 := k.ns.MemoExpiryKey()
-	ledgerKey, err2 := k.ns.MemoLedgerKey()
+	recordsKey, err2 := k.ns.MemoLedgerKey()
 	leaseKey, err3 := k.ns.MemoSweepKey()
 	spec := entity.Spec[int64, MemoValue]{
 		Prefix: k.ns.String() + ":memo:",
@@ -2177,7 +2177,7 @@ func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 			{Name: "at", Score: "at", Prefix: k.ns.String() + ":idx:at"},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 		OnCreate: []entity.Event{{Mode: entity.Publish,
@@ -2212,7 +2212,7 @@ func (s SharedStore) ByK(k_ K) entity.Of[SharedValue] {
 // SharedStore is all shared: made, changed and found with their indexes in step.
 func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 	expiresKey, err1 := k.ns.SharedExpiryKey(day)
-	ledgerKey, err2 := k.ns.SharedLedgerKey(day)
+	recordsKey, err2 := k.ns.SharedLedgerKey(day)
 	leaseKey, err3 := k.ns.SharedSweepKey(day)
 	spec := entity.Spec[int64, SharedValue]{
 		Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":",
@@ -2230,7 +2230,7 @@ func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 				}},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 	}

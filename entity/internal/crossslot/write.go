@@ -80,7 +80,7 @@ func leave(ctx context.Context, s *itemkeys.Keys, it *Intent, err error) error {
 	return err
 }
 
-// ByExpiry returns how an item ended that the ledger knows, and that has expired.
+// ByExpiry returns how an item ended that has an index record, and that has expired.
 func ByExpiry(s *itemkeys.Keys) Ending {
 	return func(it *Intent) (found string, events []string) {
 		return gone, s.ExpiredEvents(it.id, "="+it.record)
@@ -200,7 +200,7 @@ func Touch(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, fields []str
 		err = read(texts)
 	}
 	if err == nil && mode != itemkeys.TouchLess {
-		err = s.Outlive(ctx, "="+it.Item.Record, s.LedgerKeys()...)
+		err = s.Outlive(ctx, "="+it.Item.Record, s.RecordKeys()...)
 	}
 	return code == "changed", err
 }

@@ -152,14 +152,14 @@ func number(text string, n float64) bool {
 }
 
 // Ahead asks for the ids of a page with their scores, and for the items it had.
-// The scores come with the ids: one that is asked for after them may be another. What
-// the ledger says of the index is asked for first: what is missed by the page was
-// missed before.
+// The scores come with the ids: one that is asked for after them may be another. The
+// marks of the index are asked for first: an item that the page lacks was missing from
+// the index before.
 func (s *Lister) Ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
 	texts []kernel.Reply, said string, err error) {
 	raw := s.Core.Client.Raw()
 	members, err = kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
-		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.Core.Spec.Ledger).Field("").Build(),
+		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.Core.Spec.Records).Field("").Build(),
 			p.Index(raw.B()))
 		results := raw.DoMulti(ctx, s.items(all, had)...)
 		texts = results[2:]

@@ -1440,7 +1440,7 @@ func (k *Keyspace) MemoStore() MemoStore { return k.store_Memo }
 
 func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 	expiresKey, err1 := MemoIndexExpiresKey()
-	ledgerKey, err2 := MemoLedgerKey()
+	recordsKey, err2 := MemoLedgerKey()
 	leaseKey, err3 := MemoSweepKey()
 	spec := entity.Spec[string, MemoValue]{
 		Prefix: "{memo}:",
@@ -1457,7 +1457,7 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 				}},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 		Created:  "created",
