@@ -43,7 +43,7 @@ type KeysOptions struct {
 
 	// Keep is given the keys that are deleted, with their values, before they are: Live reads
 	// them. nil: they are not kept.
-	Keep Keeper
+	Keep Backup
 
 	decided func(k *source.Key, d *plan.Decision) // for tests
 	copied  func()                                // for tests

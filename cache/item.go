@@ -266,12 +266,12 @@ func (c *Cache[V]) due(left int64) bool {
 	if left <= 0 {
 		return false
 	}
-	return c.o.Fresh > 0 && left <= c.stale || c.o.Early > 0 && float64(left) <= c.ahead()
+	return c.o.Fresh > 0 && left <= c.stale || c.o.Early > 0 && float64(left) <= c.refreshLead()
 }
 
-// ahead returns how many ms before its end a value is loaded again: XFetch, "Optimal
+// refreshLead returns how many ms before its end a value is loaded again: XFetch, "Optimal
 // Probabilistic Cache Stampede Prevention", Vattani and others, VLDB 2015.
-func (c *Cache[V]) ahead() float64 {
+func (c *Cache[V]) refreshLead() float64 {
 	return c.o.Early * c.spent.ms() * -math.Log(1-rand.Float64())
 }
 

@@ -259,7 +259,7 @@ func (m *many[V]) own(ctx context.Context, token string, own []int, last bool) {
 		}
 		ops = append(ops, m.items[n].lease(token, 0))
 	}
-	stored := m.settle(limited, ops)
+	stored := m.runFills(limited, ops)
 	for k, n := range own {
 		r := results[n]
 		if err := stored[k].err; err != nil && !failing(err) {
@@ -279,9 +279,9 @@ type outcome struct {
 	err error
 }
 
-// settle runs the fills in one pipeline, and those that failed for a passing
+// runFills runs the fills in one pipeline, and those that failed for a passing
 // reason again alone.
-func (m *many[V]) settle(ctx context.Context, ops []keywright.Op[bool]) []outcome {
+func (m *many[V]) runFills(ctx context.Context, ops []keywright.Op[bool]) []outcome {
 	var b keywright.Batch
 	pending := make([]*keywright.Pending[bool], len(ops))
 	for k, op := range ops {

@@ -293,19 +293,19 @@ func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// deaf represents a client that loses replies: of those commands that lose says. With late
+// lossyClient represents a client that loses replies: of those commands that lose says. With late
 // they are executed when the test says so.
-type deaf struct {
+type lossyClient struct {
 	rueidis.Client
 	lose func() bool
 	late chan func()
 }
 
-func (d *deaf) Do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+func (d *lossyClient) Do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
 	return d.DoMulti(ctx, command)[0]
 }
 
-func (d *deaf) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+func (d *lossyClient) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
 	if !d.lose() {
 		return d.Client.DoMulti(ctx, commands...)
 	}
@@ -324,7 +324,7 @@ func (d *deaf) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rue
 	return out
 }
 
-func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
+func deafClient(t *testing.T, url string, d *lossyClient) *keywright.Client {
 	return servertest.Open(t, url,
 		keywright.Options{Backoff: time.Microsecond,
 			Wrap: func(raw rueidis.Client) rueidis.Client { d.Client = raw; return d }})
@@ -334,7 +334,7 @@ func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
 func apartLostReplies(t *testing.T, c *keywrighttest.Cluster) {
 	var n atomic.Int64
 	r := rand.New(rand.NewPCG(8, 8))
-	notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { return n.Add(1)%5 == 0 }}), "lost")
+	notes := spreadOn(t, deafClient(t, c.URL(), &lossyClient{lose: func() bool { return n.Add(1)%5 == 0 }}), "lost")
 	notes.core.Windows = quick
 	for range 60 {
 		_ = churn(t.Context(), r, notes, 3)
@@ -348,7 +348,7 @@ func apartLostReplies(t *testing.T, c *keywrighttest.Cluster) {
 // arrives when others have moved the item and all is done. Its intent is still open.
 func apartLateCommand(t *testing.T, c *keywrighttest.Cluster) {
 	var losing atomic.Bool
-	d := &deaf{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
+	d := &lossyClient{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
 	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "latecomer"), spread(t, c.URL(), "latecomer")
 	notes.core.Windows, healthy.core.Windows = quick, quick
 	at(notes, "written", func() error { losing.Store(true); return nil })
@@ -387,7 +387,7 @@ func apartSkew(t *testing.T, c *keywrighttest.Cluster) {
 // writer never acts on what it read before.
 func apartBlind(t *testing.T, c *keywrighttest.Cluster) {
 	var losing atomic.Int64
-	d := &deaf{lose: func() bool { return losing.Add(-1) >= 0 }}
+	d := &lossyClient{lose: func() bool { return losing.Add(-1) >= 0 }}
 	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "blind"), spread(t, c.URL(), "blind")
 	notes.core.Windows, healthy.core.Windows = quick, quick
 	at(notes, "written", func() error {

@@ -135,7 +135,7 @@ func TestAtOnce(t *testing.T) {
 			if now.before != nil {
 				now.before()
 			}
-			heard := ear(t, open(t, s.URL()), "n.*")
+			heard := collectPublished(t, open(t, s.URL()), "n.*")
 			if answers := strings.Join(atOnceIn(t, s, notes, now.items...), " "); answers != now.answers {
 				t.Errorf("%s: %s, not %s", name, answers, now.answers)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// together sends writes as one script, as those of many goroutines travel.
-func (s *Store[I, T]) together(t *testing.T, calls ...*itemkeys.Call) []string {
+// runAsOneScript sends writes as one script, as those of many goroutines travel.
+func (s *Store[I, T]) runAsOneScript(t *testing.T, calls ...*itemkeys.Call) []string {
 	t.Helper()
 	var keys []string
 	args := []string{strconv.Itoa(len(calls))}
@@ -66,7 +66,7 @@ func TestVersionsInOneScript(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		got := notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v),
+		got := notes.runAsOneScript(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v),
 			removing(notes, "1", v), creating(t, notes, "1", v))
 		if got[0] == "" || got[0] != got[1] || got[2] <= got[1] || got[4] <= got[3] {
 			t.Errorf("versions %s", got)
@@ -175,7 +175,7 @@ func TestTTLInOneScript(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "2", v))
+		notes.runAsOneScript(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "2", v))
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)
 		}

@@ -69,13 +69,13 @@ func settleLand(t *testing.T, s *keywrighttest.Server, number int, url string, b
 	return l
 }
 
-// told returns how many events there are.
-func (l *land) told() int64 { n, _ := l.Do("XLEN", "n:log").(int64); return n }
+// eventCount returns how many events there are.
+func (l *land) eventCount() int64 { n, _ := l.Do("XLEN", "n:log").(int64); return n }
 
 // kill kills a process in the middle of its writes, and starts another one.
 func (l *land) kill(t *testing.T, meanwhile func()) {
-	began := l.told()
-	eventually(t, "they write", func() bool { return l.told() > began+20 })
+	began := l.eventCount()
+	eventually(t, "they write", func() bool { return l.eventCount() > began+20 })
 	meanwhile()
 	victim := l.rand.IntN(len(l.all))
 	must(t, l.all[victim].cmd.Process.Kill())
@@ -126,7 +126,7 @@ func (l *land) End(t *testing.T, forever int) {
 	for _, w := range mortal(l, "n:") {
 		t.Error(w)
 	}
-	t.Logf("database %d: %d events, %d ends, %d alive", l.number, l.told(), ends, alive)
+	t.Logf("database %d: %d events, %d ends, %d alive", l.number, l.eventCount(), ends, alive)
 }
 
 // Run kills processes while the plague is at work.

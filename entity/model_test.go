@@ -478,7 +478,7 @@ func TestModel(t *testing.T) {
 		c := open(t, s.URL())
 		rapid.Check(gate.Fixed(t), func(r *rapid.T) {
 			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)), rapid.Bool().Draw(r, "tells"))
-			heard := ear(t, c, w.prefix+".*")
+			heard := collectPublished(t, c, w.prefix+".*")
 			for range rapid.IntRange(1, 50).Draw(r, "steps") {
 				w.Step()
 			}

@@ -260,8 +260,8 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 	})
 }
 
-// ear returns everything that is published on channels of a pattern.
-func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []string) {
+// collectPublished returns everything that is published on channels of a pattern.
+func collectPublished(t *testing.T, c *keywright.Client, pattern string) (heard func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	messages, ready, over := make(chan rueidis.PubSubMessage, 1000), make(chan struct{}), make(chan struct{})
@@ -298,7 +298,7 @@ func TestDeadOnFullServer(t *testing.T) {
 			Data: []Part{{Name: "id", Form: value.Quoted}}}}
 		c := open(t, s.URL())
 		notes := storeOf(c, spec)
-		heard := ear(t, c, "n.*")
+		heard := collectPublished(t, c, "n.*")
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
@@ -350,7 +350,7 @@ func TestStall(t *testing.T) {
 		notes.core.Scripts = &own
 		_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(10*time.Millisecond))
 		must(t, err)
-		if _, line, err := told(logged(s, "n:log")[0]); err != nil || !strings.HasPrefix(line, "created 1 k 5") {
+		if _, line, err := modelMessage(logged(s, "n:log")[0]); err != nil || !strings.HasPrefix(line, "created 1 k 5") {
 			t.Errorf("%s: %v", logged(s, "n:log"), err)
 		}
 		eventually(t, "it ends", func() bool {

@@ -200,7 +200,7 @@ func TestOneFails(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		s.Do("SET", "n:idx:kind:bad", "in the way")
-		texts := notes.together(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)),
+		texts := notes.runAsOneScript(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)),
 			creating(t, notes, "3", a("k", 5)))
 		if len(texts) != 3 || texts[0] == "" || texts[1] != "" || texts[2] == "" {
 			t.Errorf("%q", texts)

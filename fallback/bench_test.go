@@ -34,7 +34,7 @@ func BenchmarkEntity(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := store.Create(b.Context(), "hot", memo{Context: "a", Secret: "b"}); err != nil {
+	if _, err := store.Create(b.Context(), "hot", entityItem{Context: "a", Secret: "b"}); err != nil {
 		b.Fatal(err)
 	}
 	for name, get := range map[string]func() error{

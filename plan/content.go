@@ -113,7 +113,7 @@ func sealedEntry(e *keyspace.Entry) bool {
 // goroutine.
 type Elsewhere struct {
 	there, back *Rename
-	old         *book
+	old         *keyMatcher
 }
 
 // NewElsewhere makes it of one declaration, loaded in each of the two namespaces.
@@ -129,7 +129,7 @@ func NewElsewhere(from, to *keyspace.Keyspace) (*Elsewhere, error) {
 	if e.back, err = NewRename(to, pairs.Back(), RenameOptions{Copied: true, Back: true}); err != nil {
 		return nil, err
 	}
-	e.old, err = newBook(from, selection.Request{})
+	e.old, err = newKeyMatcher(from, selection.Request{})
 	return e, err
 }
 

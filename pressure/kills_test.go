@@ -78,7 +78,7 @@ func TestHarmedProcess(t *testing.T) {
 		for g := range 3 {
 			all.Go(func() {
 				for n := 0; ctx.Err() == nil; n++ {
-					raise(ctx, w, s, fmt.Sprint(w.Name, "-", g, "-", n))
+					writeAndRaise(ctx, w, s, fmt.Sprint(w.Name, "-", g, "-", n))
 				}
 			})
 		}
@@ -111,8 +111,8 @@ func (r *raising) Page(ctx context.Context, value, after string, n int) (ids []s
 	return ids, next, err
 }
 
-// raise makes an item that may go, and then raises it, unless it went.
-func raise(ctx context.Context, w *harm.Worker, s *entity.Store[string, note], id string) {
+// writeAndRaise makes an item that may go, and then raises it, unless it went.
+func writeAndRaise(ctx context.Context, w *harm.Worker, s *entity.Store[string, note], id string) {
 	if !create(ctx, w, s, id, 1) {
 		return
 	}

@@ -144,7 +144,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	ctx, stop := wait.Bound(ctx, o.Waiting)
 	defer stop(nil)
 	r := &restore{Options: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(),
-		began: time.Now(), id: rand.Text(), flight: newFlight()}
+		began: time.Now(), id: rand.Text(), flight: newInFlight()}
 	if err := r.resume(); err != nil {
 		return r.report, err
 	}
@@ -186,7 +186,7 @@ type restore struct {
 	began   time.Time
 	given   int64
 	id      string // of this run: in the names of temporary keys
-	flight  *flight
+	flight  *inFlight
 
 	mu      sync.Mutex
 	report  Report

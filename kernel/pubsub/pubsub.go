@@ -31,7 +31,7 @@ type Listener struct {
 	Lost func(err error)
 }
 
-func (l *Listener) hear(channel, text string) {
+func (l *Listener) deliver(channel, text string) {
 	if l.From != nil {
 		l.From(channel, text)
 		return
@@ -226,7 +226,7 @@ func (s *Engine) once() (lived bool) {
 	lost := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.message, OnSubscription: s.ended})
 	s.forget()
 	for {
-		refused, err := s.settle(conn)
+		refused, err := s.syncSubscriptions(conn)
 		if err != nil {
 			return lived
 		}

@@ -14,7 +14,7 @@ const maxContiguous = 16 << 20
 // window represents the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
 type window struct {
-	blocks *ahead
+	blocks *blockReader
 	buf    []byte
 	held   []byte // the block that buf is, nil if it is none
 	pos    int    // next byte

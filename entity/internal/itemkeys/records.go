@@ -106,8 +106,8 @@ func (s *Keys) KnownPlaces(record string) map[string]string {
 	return in
 }
 
-// told returns what a record says of the value of each index, of whatever version.
-func (s *Keys) told(record string) map[string]string {
+// valuesByIndex returns what a record says of the value of each index, of whatever version.
+func (s *Keys) valuesByIndex(record string) map[string]string {
 	in := map[string]string{}
 	for t := range s.Traces(record) {
 		if p, ok := indexrecord.PlaceOf(t.Tag); ok && (t.Index >= 0 || in[p.Index] == "") {

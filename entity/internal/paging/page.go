@@ -57,7 +57,7 @@ func (s *Lister) Rows(ctx context.Context, q Query) (l Rows, err error) {
 	a := s.Core.Action("list", keywright.Reads, q.Of.Key, q.Check())
 	if a.Err == nil && !s.Core.CrossSlot {
 		var ok bool
-		if l, ok, err = s.foresee(ctx, &a, &q); err != nil {
+		if l, ok, err = s.listCached(ctx, &a, &q); err != nil {
 			return l, err
 		} else if ok {
 			return l, s.Refuse(&q, &l)

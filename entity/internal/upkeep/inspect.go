@@ -232,5 +232,5 @@ func mend(ctx context.Context, s *itemkeys.Keys, id string, keys []string) error
 			break
 		}
 	}
-	return crossslot.Settle(ctx, s, it, crossslot.ByExpiry(s))
+	return crossslot.Finish(ctx, s, it, crossslot.ByExpiry(s))
 }

@@ -62,7 +62,7 @@ func newPutter(c *keywright.Client, s *Writer) *putter {
 	}
 	p.Always = []string{cmp.Or(s.core.Spec.Expires, s.core.Spec.Records), s.core.Spec.Records}
 	p.args = putHead + len(p.events) + len(p.columns)
-	p.script = kernel.NewShared(c, "entity put", scripts.Parts.Fill("put", s.PutText(p))).Ahead(p.Always...)
+	p.script = kernel.NewShared(c, "entity put", scripts.Parts.Fill("put", s.PutText(p))).FirstKeys(p.Always...)
 	return p
 }
 

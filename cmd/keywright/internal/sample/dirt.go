@@ -236,7 +236,7 @@ func (s *soil) strays(each int) {
 func (s *soil) foreign(each int) {
 	for i := range each * min(1, len(s.ks.Foreign)) {
 		glob := s.ks.Foreign[i%len(s.ks.Foreign)].Text
-		s.add(Foreign, "", s.loose(strings.ReplaceAll(glob, "*", s.word()+":"+s.uuid())))
+		s.add(Foreign, "", s.loose(strings.ReplaceAll(glob, "*", s.randomWord()+":"+s.uuid())))
 	}
 }
 

@@ -147,7 +147,7 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 		t.Fatal(err)
 	}
 	desk, err := operate.Open(t.TempDir(),
-		operate.Options{Now: time.Now, Runners: map[string]operate.Runner{"main": &still{}},
+		operate.Options{Now: time.Now, Runners: map[string]operate.Planner{"main": &noopPlanner{}},
 			Told: func(_ string, all []observe.Run, changed observe.Run) { r.target.Ran(all, changed) }})
 	if err != nil {
 		t.Fatal(err)

@@ -341,7 +341,7 @@ func printDue(a *cli.App, jobs []dueJob, zones map[string]*time.Location) error 
 func quietly(a *cli.App) *cli.App { return (&planner{app: a}).quiet() }
 
 // newJanitor gives what does the jobs of a target of serve; nil: it does none.
-func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context),
+func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *operate.PlanQueue) (func(context.Context),
 	error) {
 	if !o.janitor || len(t.Declaration.Janitor) == 0 {
 		return nil, nil

@@ -137,8 +137,8 @@ const (
 // isOption: words of commands.
 var isOption = shape.Set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
 
-// Told describes what is said of a key that is not known yet.
-type Told struct {
+// Statement describes what is said of a key that is not known yet.
+type Statement struct {
 	Type, TTL string
 	Line      int
 }

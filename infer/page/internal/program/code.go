@@ -237,7 +237,7 @@ type Reader struct {
 	amounts map[string]string // numbers that constants mean
 	lives   map[string]string // TTLs of constants, by the stem of their name
 	inside  string            // the function that a line is in
-	above   mention.Told      // what the comment above a line tells
+	above   mention.Statement // what the comment above a line tells
 	listing bool              // a line is in a part that names keys
 	redis   bool              // … and says that they are Redis's
 }
@@ -306,7 +306,7 @@ func (c *Reader) strings(l string, at mention.Mention) {
 		before, text, rest := l[:i+m[0]], l[i+m[2]+1:i+m[3]-1], l[i+m[1]:]
 		raw, used := formatted(text, rest)
 		if used == 0 {
-			raw, used = together(strftimed(text), rest)
+			raw, used = joinParts(strftimed(text), rest)
 		}
 		here := at
 		here.Doc = ""
