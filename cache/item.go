@@ -197,7 +197,7 @@ func (i Item[V]) read(ctx context.Context) reading[V] {
 	short, cancel := c.patient(ctx)
 	defer cancel()
 	r := i.reach(short)
-	c.heard(ctx, r.err)
+	c.recordResult(ctx, r.err)
 	switch {
 	case r.err != nil && ctx.Err() == nil && failing(r.err):
 		return i.without(r.err)

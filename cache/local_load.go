@@ -163,7 +163,7 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 	if err = i.announce(short); err == nil {
 		out, err = i.claim(token, why).Do(short)
 	}
-	i.c.heard(ctx, err)
+	i.c.recordResult(ctx, err)
 	return out, err
 }
 

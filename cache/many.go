@@ -55,7 +55,7 @@ func (c *Cache[V]) readMany(ctx context.Context, items []Item[V]) []reading[V] {
 	}
 	short, cancel := c.patient(ctx)
 	defer cancel()
-	c.heard(ctx, b.Run(short))
+	c.recordResult(ctx, b.Run(short))
 	for n, p := range waiting {
 		if p != nil {
 			out[n] = items[n].settled(ctx, p)
@@ -192,7 +192,7 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	}
 	short, cancel := m.c.patient(context.WithoutCancel(ctx)) // as in Item.ask
 	defer cancel()
-	m.c.heard(ctx, b.Run(short))
+	m.c.recordResult(ctx, b.Run(short))
 	var busied []int
 	for k, n := range m.open {
 		got, bad := pending[k].Result()

@@ -209,8 +209,8 @@ func startChild(t *testing.T, url, prefix string, env ...string) *child {
 	return p
 }
 
-// heard waits for so many lines.
-func (p *child) heard(n int) {
+// waitLines waits until the client has received so many lines.
+func (p *child) waitLines(n int) {
 	for ; n > 0 && p.lines.Scan(); n-- {
 	}
 }
@@ -252,7 +252,7 @@ func apartKills(t *testing.T, c *keywrighttest.Cluster) {
 	}
 	for k := range kills {
 		victim := k % len(all)
-		all[victim].heard(5 + r.IntN(60))
+		all[victim].waitLines(5 + r.IntN(60))
 		all[victim].kill()
 		if k+len(all) < kills {
 			start(victim, 10+k)
@@ -274,14 +274,14 @@ func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "stopped")
 	notes.core.Windows = quick
 	p := startChild(t, c.URL(), "stopped", "KEYWRIGHT_ENTITY_STOP=1")
-	p.heard(1)
+	p.waitLines(1)
 	atRest(t, notes)
 	did, err := notes.Delete(t.Context(), "stopped")
 	if must(t, err); !did {
 		t.Error("it was not there")
 	}
 	must(t, p.cmd.Process.Signal(syscall.SIGCONT))
-	p.heard(1 << 30)
+	p.waitLines(1 << 30)
 	_ = p.cmd.Wait()
 	p.stdin.Close()
 	if n := keysLeft(c, "stopped"); n == 0 {

@@ -200,7 +200,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// apartDamage: a check finds what somebody has done by hand, and puts it right.
+// apartDamage: a check finds what a person has changed by hand, and puts it right.
 func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "damage")
 	ctx, raw := t.Context(), notes.core.Client.Raw()
@@ -231,7 +231,7 @@ func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 }
 
 // apartEvents: each change is announced in its step, on a channel that reaches
-// whoever listens at any server.
+// each listener at any server.
 func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 	event := func(channel string) []Event {
 		return []Event{{Mode: Publish, Channel: "events:" + channel, Plain: true, Data: []Part{{Name: "id"}}}}

@@ -60,7 +60,7 @@ func removing(s *Store[string, note], id string, v note) *itemkeys.Call {
 		Drops:    s.core.AllEntries(record)}
 }
 
-// TestVersionsInOneScript: the server's time stands still in a script, and many
+// TestVersionsInOneScript: the server's time does not change in a script, and many
 // writes travel in one.
 func TestVersionsInOneScript(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func mortal(s asked, prefix string) (wrong []string) {
 	return wrong
 }
 
-// TestIndexOutlivesUpdate: whoever prolongs an item prolongs its indexes.
+// TestIndexOutlivesUpdate: a call that prolongs an item prolongs its indexes.
 func TestIndexOutlivesUpdate(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
@@ -324,7 +324,7 @@ func log(what string, fields ...Part) []Event {
 	return []Event{{Mode: Append, Channel: "n:log", Data: append([]Part{{Name: what, Form: value.Quoted}}, fields...)}}
 }
 
-// TestPoison: an index or a stream that somebody has replaced by another type
+// TestPoison: an index or a stream that another client has replaced by another type
 // holds up nothing else, and no event is lost.
 func TestPoison(t *testing.T) {
 	t.Parallel()
@@ -424,7 +424,7 @@ func TestOptionalScore(t *testing.T) {
 	})
 }
 
-// TestRule: a TTL by rule is that of what the item is, whoever begins it again.
+// TestRule: a TTL by rule is that of what the item is, whichever call begins it again.
 func TestRule(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {

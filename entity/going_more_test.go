@@ -87,7 +87,7 @@ func TestShortenIsNeverLonger(t *testing.T) {
 	}
 	rapid.Check(gate.Fixed(t), func(r *rapid.T) {
 		ends := make([]int64, items)
-		for i := range ends { // begin anew
+		for i := range ends { // begin again
 			key := fmt.Sprintf("1-%d", i)
 			ends[i] = now() + rapid.Int64Range(600, 7200).Draw(r, "lifetime")*1000
 			s.Do("PEXPIREAT", "n:item:"+key, strconv.FormatInt(ends[i], 10))

@@ -232,7 +232,7 @@ func builders(t *testing.T, url string, left func() int) {
 	}
 }
 
-// TestABuildKeepsToItsRate: a build looks at no more items per second than it is told to.
+// TestABuildKeepsToItsRate: a build looks at no more items per second than its rate allows.
 func TestABuildKeepsToItsRate(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {

@@ -58,7 +58,7 @@ func serverOf(c *keywrighttest.Cluster, key string) *keywrighttest.Server {
 // missing.
 func lists(t *testing.T, s *Store[string, note], priority int64) (out []string, incomplete bool) {
 	t.Helper()
-	for range 2 { // the second page is foreseen
+	for range 2 { // the second page is answered from the page cache
 		p, err := s.List(t.Context(), Query[note]{Of: s.By("priority+created", strconv.FormatInt(priority, 10)), Limit: 1000})
 		must(t, err)
 		out, incomplete = ids(p), incomplete || p.Incomplete

@@ -114,14 +114,14 @@ func (l *land) End(t *testing.T, forever int) {
 	alive := 0
 	for id, is := range lives {
 		if got, err := l.notes.Exists(t.Context(), id); err != nil || got != is {
-			t.Errorf("%s: that it is there is %v, told was %v (%v)", id, got, is, err)
+			t.Errorf("%s: that it is there is %v, reported was %v (%v)", id, got, is, err)
 		}
 		if is {
 			alive++
 		}
 	}
 	if checked.Items != alive || checked.Expired != 0 {
-		t.Errorf("%+v, told of %d", checked, alive)
+		t.Errorf("%+v, events of %d", checked, alive)
 	}
 	for _, w := range mortal(l, "n:") {
 		t.Error(w)
@@ -167,7 +167,7 @@ func (p plague) Run(t *testing.T, kills, backlog int) {
 }
 
 // TestKills: writers and sweepers are killed in the middle of it, whatever happens
-// meanwhile. After one sweep no entry is stale, none is missing, and each item was told
+// meanwhile. After one sweep no entry is stale, none is missing, and each item was reported
 // of once, in each database. KEYWRIGHT_KILLS makes it longer, and
 // KEYWRIGHT_SOAK the backlog: `make soak` has 200 and 100,000.
 func TestKills(t *testing.T) {
@@ -217,7 +217,7 @@ func TestKillsApart(t *testing.T) {
 	}
 	for i := range kills {
 		victim := i % len(all)
-		all[victim].heard(20)
+		all[victim].waitLines(20)
 		if i%3 == 0 {
 			memory("100000")
 		} else {

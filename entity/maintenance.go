@@ -16,7 +16,7 @@ func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) 
 // Sweeper sweeps until ctx ends, or the client is closed. Any process may run one: they take turns, and
 // when the one at work dies another goes on after a lease. An item's entries and
 // its event are late by Every at most, or by Every and a lease. Errors do not end
-// it; they are told to failed, unless that is nil.
+// it; failed is called with them, unless it is nil.
 func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
 	upkeep.Sweeper(ctx, s.core, o, failed)
 }

@@ -25,7 +25,7 @@ type rapidDice struct{ t *rapid.T }
 
 func (d rapidDice) below(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "n") }
 
-// failer describes what is told of a contradiction; it ends the run.
+// failer gets the report of a contradiction; it ends the run.
 type failer interface {
 	Fatalf(format string, args ...any)
 	Helper()

@@ -15,7 +15,7 @@ import (
 // mutant is guards that are taken out, and the test that must miss them.
 type mutant struct {
 	test  string
-	edits []string // what stands there, what stands there instead, …
+	edits []string // the text, the text in its place, …
 }
 
 // mutants say what keeps the scripts right. Each is one guard.

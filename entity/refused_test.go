@@ -172,7 +172,7 @@ func TestRefusedUpdate(t *testing.T) {
 	})
 }
 
-// TestOldIndexIsInTheWay: an item leaves an index that somebody has replaced by
+// TestOldIndexIsInTheWay: an item leaves an index that another client has replaced by
 // another type.
 func TestOldIndexIsInTheWay(t *testing.T) {
 	t.Parallel()
@@ -338,7 +338,7 @@ func TestHalfWay(t *testing.T) {
 	})
 }
 
-// TestStall: a server that stands still in the middle of a script, longer than an
+// TestStall: a server that is frozen in the middle of a script, longer than an
 // item lives, tells of it all the same.
 func TestStall(t *testing.T) {
 	t.Parallel()

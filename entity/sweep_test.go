@@ -193,7 +193,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestSweeper: a sweeper runs until it is told to stop, through errors too.
+// TestSweeper: a sweeper runs until its context ends, through errors too.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {

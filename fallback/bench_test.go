@@ -29,7 +29,7 @@ func BenchmarkEntity(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	store := entity.New(memoOf(c), memoSpec(""))
+	store := entity.New(itemSpec(c), memoSpec(""))
 	e, err := fallback.NewEntities(store, fallback.NewMemory(fallback.Limits{}), fallback.Options{})
 	if err != nil {
 		b.Fatal(err)

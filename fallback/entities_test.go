@@ -36,8 +36,8 @@ var (
 	setNote    = entity.OptionalField[entityItem, string]{Name: "note", At: func(m *entityItem) **string { return &m.Note }}
 )
 
-// memoOf returns what a store of memos is made with.
-func memoOf(c *keywright.Client) keywright.Binding {
+// itemSpec returns what a store of items is made with.
+func itemSpec(c *keywright.Client) keywright.Binding {
 	return keywright.Binding{Client: c, Entry: &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash",
 		Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute,
 			Max: 24 * time.Hour, Text: "1h in 1m..1d"}}}
@@ -58,17 +58,17 @@ func memoSpec(prefix string) *entity.Spec[string, entityItem] {
 	}
 }
 
-// memos represents an entity under a guard, and past it.
-type memos struct {
+// guardedItems represents an entity with its guard, and without it.
+type guardedItems struct {
 	world
 	e    *fallback.Entities[string, entityItem]
 	past *entity.Store[string, entityItem]
 }
 
-func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos {
+func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) guardedItems {
 	t.Parallel()
 	s := keywrighttest.Start(t, brand)
-	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
+	m := guardedItems{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
 		store: fallback.NewMemory(fallback.Limits{})}}
 	sealer := servertest.Ring(t, "a")
 	open := func(addr string) *entity.Store[string, entityItem] {
@@ -76,7 +76,7 @@ func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos
 			keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
 		m.ok(err)
 		t.Cleanup(c.Close)
-		return entity.New(memoOf(c), memoSpec(""))
+		return entity.New(itemSpec(c), memoSpec(""))
 	}
 	m.past = open(s.Addr())
 	var err error
@@ -86,7 +86,7 @@ func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos
 	return m
 }
 
-func (m memos) drained() {
+func (m guardedItems) drained() {
 	m.Helper()
 	eventually(m.T, "the end of the replay", func() bool {
 		s, err := m.e.Guard().State(context.Background())
@@ -94,20 +94,20 @@ func (m memos) drained() {
 	})
 }
 
-func (m memos) pending(r fallback.Receipt, err error) {
+func (m guardedItems) pending(r fallback.Receipt, err error) {
 	m.Helper()
 	m.ok(err)
 	same(m.T, "pending", r.Pending, true)
 }
 
-func (m memos) done(r fallback.Receipt, err error) {
+func (m guardedItems) done(r fallback.Receipt, err error) {
 	m.Helper()
 	m.ok(err)
 	m.drained()
 }
 
 // sound fails unless items and indexes agree.
-func (m memos) sound(contexts map[string]int64) {
+func (m guardedItems) sound(contexts map[string]int64) {
 	m.Helper()
 	_, err := m.past.Check(m.Context(), entity.CheckOptions{Found: func(p entity.Problem) { m.Errorf("%+v", p) }})
 	m.ok(err)
@@ -243,7 +243,7 @@ func TestWithoutVersion(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	spec := memoSpec("")
 	spec.Version = ""
-	_, err := fallback.NewEntities(entity.New(memoOf(connect(t, m.s.Addr())), spec), m.store, fallback.Options{})
+	_, err := fallback.NewEntities(entity.New(itemSpec(connect(t, m.s.Addr())), spec), m.store, fallback.Options{})
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 		t.Fatalf("%v", err)
 	}
@@ -261,7 +261,7 @@ func TestEntitiesInACluster(t *testing.T) {
 			apart := memoSpec("")
 			apart.Expires, apart.Records, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
 			for _, spec := range []*entity.Spec[string, entityItem]{memoSpec("{m}:"), apart} {
-				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(memoOf(c), spec)}
+				m := guardedItems{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(itemSpec(c), spec)}
 				var err error
 				m.e, err = fallback.NewEntities(m.past, m.store,
 					fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
@@ -273,7 +273,7 @@ func TestEntitiesInACluster(t *testing.T) {
 	}
 }
 
-func (m memos) standStill(cluster *keywrighttest.Cluster) {
+func (m guardedItems) standStill(cluster *keywrighttest.Cluster) {
 	m.done(m.e.Create(m.Context(), "a", entityItem{Context: "one", Secret: "s"}))
 	for _, node := range cluster.Nodes {
 		node.Stop()

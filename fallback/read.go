@@ -71,7 +71,7 @@ func (g *Guard[T]) patiently(ctx context.Context, id string,
 	short, cancel := context.WithTimeout(ctx, g.o.Patience)
 	defer cancel()
 	item, err := get(short, id)
-	g.heard(ctx, err)
+	g.recordResult(ctx, err)
 	return item, err
 }
 

@@ -172,7 +172,7 @@ func (g *Guard[T]) order(ctx context.Context, id string, c Change) (int64, error
 	short, cancel := context.WithTimeout(ctx, g.o.WritePatience)
 	defer cancel()
 	version, err := g.target.Write(short, id, c)
-	g.heard(ctx, err)
+	g.recordResult(ctx, err)
 	return version, err
 }
 

@@ -171,7 +171,7 @@ func (p *path) slipOf(paths []*path) string {
 }
 
 // slipOfKnown says which declared pattern nearly has these few keys: only what
-// stands for its placeholders is not of their types.
+// is in place of its placeholders is not of their types.
 func (p *path) slipOfKnown(families []family) string {
 	for _, f := range families {
 		if f.keys > 0 || p.keys > mostTypo || f.sep != p.sep || len(f.words) != len(p.segments) {
@@ -311,5 +311,5 @@ func (k *kept) named(glob string, kind source.Kind) [][]byte {
 	return out
 }
 
-// noNames stands for the keys of a keyspace that was too large to keep them.
+// noNames is in place of the keys of a keyspace that was too large to keep them.
 func noNames(string, source.Kind) [][]byte { return nil }

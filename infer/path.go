@@ -14,12 +14,12 @@ type path struct {
 	sep      string
 	segments []segment
 	origins  []*group // of the tree, whose keys these are
-	software string   // that keeps these keys of ours
+	software string   // that keeps these keys
 	*group
 }
 
 // segment represents one part of a path: a shape, or several words that one placeholder
-// stands for.
+// replaces.
 type segment struct {
 	open  string // braces around it
 	shut  string

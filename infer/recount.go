@@ -221,7 +221,7 @@ func (d *Draft) foreignCounts(t *tally) {
 	d.Foreign = slices.DeleteFunc(d.Foreign, func(f Foreign) bool { return f.Keys == 0 })
 }
 
-// leftCounts sets what each line about undeclared keys stands for, and adds one
+// leftCounts sets how many keys each line about undeclared keys counts, and adds one
 // for keys that were thought to be declared.
 func (d *Draft) leftCounts(t *tally) {
 	for i := range d.Left {

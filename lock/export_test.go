@@ -29,10 +29,10 @@ func MutateMargin(t *testing.T) {
 }
 
 // AwaitLine waits until so many of this process wait after the one that holds
-// the lock or, with standing, after the first of them, that is in the queue.
-func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
+// the lock or, with queued, after the first of them, that is in the queue.
+func AwaitLine(t *testing.T, l Lock, n int, queued bool) {
 	t.Helper()
-	if standing {
+	if queued {
 		n--
 	}
 	for end := time.Now().Add(30 * time.Second); ; <-time.After(time.Millisecond) {

@@ -30,7 +30,8 @@ type localWaiters struct {
 
 func newLocalWaiters(c *keywright.Client) *localWaiters {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &localWaiters{client: c, ctx: ctx, cancel: cancel, byMain: map[string]*lockWaiters{}, subscriptions: map[string]*subscription{},
+	return &localWaiters{client: c, ctx: ctx, cancel: cancel,
+		byMain: map[string]*lockWaiters{}, subscriptions: map[string]*subscription{},
 		free: kernel.NewShared(c, "lock free", script.free), leave: kernel.NewShared(c, "lock leave", script.leave)}
 }
 

@@ -54,7 +54,8 @@ func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, e
 }
 
 func newRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, error) {
-	b, err := newKeyMatcher(ks, selection.Request{Entries: o.Request.Entries, Owners: o.Request.Owners, Where: o.Request.Where})
+	b, err := newKeyMatcher(ks, selection.Request{Entries: o.Request.Entries, Owners: o.Request.Owners,
+		Where: o.Request.Where})
 	if err != nil {
 		return nil, err
 	}

@@ -70,8 +70,8 @@ func Rename(c *source.Content, how *plan.Content, each func(*source.Content) err
 // membersOfPart says how many members and scores a part has at most.
 const membersOfPart = 2000
 
-// onceEach leaves out members that are there twice: a set that was told the new names before has
-// both, and both are one name now. The higher score counts, as it does where names are told. A
+// onceEach leaves out members that are there twice: a set that got the new names before has
+// both, and both are one name now. The higher score counts, as it does where a set gets new names beside the old. A
 // value in parts is given as it comes.
 func onceEach(members [][]byte) ([][]byte, error) {
 	at := make(map[string]int, len(members)/2)

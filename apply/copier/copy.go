@@ -46,7 +46,7 @@ type Options struct {
 	Since func(context.Context) (source.Reasons, error)
 
 	Rounds int                      // of verification and repair at most; 0: 5, below 0: none
-	Round  func(n int, what string) // told of what begins; nil: nothing is
+	Round  func(n int, what string) // called before each part of the work with its name; nil: it is not
 }
 
 // Report says what was copied. The first counts are of the first pass, in which each

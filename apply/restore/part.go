@@ -286,7 +286,7 @@ func (p *partial) length(ctx context.Context) (int64, error) {
 }
 
 // errGone is why a value cannot be put together: its first parts are not there any more.
-var errGone = errors.New("what was written of it has gone: the server evicted it, or somebody deleted it")
+var errGone = errors.New("what was written of it has gone: the server evicted it, or another client deleted it")
 
 // errTouched is why a step was not run: its key was written to meanwhile.
 var errTouched = errors.New("what was written of it is being changed by another process")

@@ -62,11 +62,11 @@ type Options struct {
 	// the run. nil: it is not asked.
 	StillHeld func() error
 
-	// Existed is told of each key that was there and was left; by one goroutine at a
+	// Existed is called with each key that was there and was left; by one goroutine at a
 	// time. nil: nothing is.
 	Existed func(db int, key []byte)
 
-	// Wrote is told of each key that was written, likewise. nil: nothing is.
+	// Wrote is called with each key that was written, likewise. nil: it is not.
 	Wrote func(db int, key []byte)
 
 	// Needs is about how many bytes will be written; 0: not known. Servers that would evict keys for it get nothing.
@@ -81,7 +81,7 @@ type Options struct {
 
 	Writers  int              // connections that write; 0: 4
 	Rate     int              // keys per second at most; 0: as fast as the server takes them
-	Progress func(done int64) // told of keys that are done; nil: nothing is
+	Progress func(done int64) // called after keys are done; nil: it is not
 }
 
 // Asker yields the values of those of the keys that are there, as compare.Live does.

@@ -311,7 +311,8 @@ func (p *place) whole(t *testing.T, v *moved) (requests int) {
 	return requests
 }
 
-// releaseLeases makes the next process the only one that changes keys: those of processes that were killed end after 15 s.
+// releaseLeases makes the next process the only one that changes keys: those of processes that were killed end after 15
+// s.
 func (p *place) releaseLeases() {
 	p.from.Do("DEL", writelease.Key)
 	p.to.Do("DEL", writelease.Key)

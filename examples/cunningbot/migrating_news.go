@@ -405,7 +405,8 @@ func (h movingHistory) Cleanup(ctx context.Context, guild, channel string) (n in
 		var edits []edit
 		for _, hash := range byScore(posted) {
 			if time.Since(time.Unix(posted[hash], 0)) > window {
-				edits = append(edits, h.stories(guild, channel).deletion(hash), h.at("history.history_story", guild, hash).deletion(""))
+				edits = append(edits, h.stories(guild, channel).deletion(hash),
+					h.at("history.history_story", guild, hash).deletion(""))
 				n++
 			}
 		}

@@ -207,7 +207,8 @@ func (t movingTrivia) Finish(ctx context.Context, guild, id string, r Result) er
 				return err
 			}
 		}
-		return t.write(ctx, t.at("trivia.trivia_game", guild, id).deletion(""), t.at("trivia.trivia_active", guild).deletion(id))
+		return t.write(ctx, t.at("trivia.trivia_game", guild, id).deletion(""),
+			t.at("trivia.trivia_active", guild).deletion(id))
 	})
 }
 

@@ -130,7 +130,7 @@ func (c *collector) saidBelow(l string, line int) bool {
 	return false
 }
 
-// notLife are labels that only look as if they told a TTL; valueLabel is one of the value.
+// notLife are labels that only look as if they gave a TTL; valueLabel is one of the value.
 var (
 	notLife    = regex.Lazy(`throttl|valida|invalid|expired`)
 	valueLabel = regex.Lazy(`^\W*(?:value|format|formato|valor|wert|inhalt|valeur|contenu|contenido|` +

@@ -28,7 +28,7 @@ type Key struct {
 	Type    string            // string hash list set zset stream lock channel; "" unknown
 	TTL     string            // 15m, 7d, none; "" when the page does not say
 	Doc     string            // the page's line about it
-	Section string            // the heading it stands under
+	Section string            // the heading that it is under
 	Example string            // a concrete key on the page
 	Doubt   string            // what the page contradicts itself in
 	Line    int               // where it is named first

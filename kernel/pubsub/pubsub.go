@@ -233,7 +233,7 @@ func (s *Engine) once() (lived bool) {
 		lived = true
 		var idle, again <-chan time.Time
 		if s.lean && s.empty() {
-			idle = time.After(linger)
+			idle = time.After(idleTimeout)
 		}
 		if refused {
 			again = time.After(askAgain)
@@ -257,8 +257,8 @@ func (s *Engine) once() (lived bool) {
 // listeners.
 const askAgain = time.Second
 
-// linger says how long a connection for sharded channels is kept without one.
-const linger = 10 * time.Second
+// idleTimeout says how long a connection for sharded channels is kept without one.
+const idleTimeout = 10 * time.Second
 
 // ended notes that a subscription is over. If none here asked for that, the
 // slot of a sharded channel has moved to another node.

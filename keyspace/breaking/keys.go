@@ -196,7 +196,7 @@ func (c *context) isVar(name string) bool {
 func (c *context) removed() {
 	for _, p := range c.pairs {
 		var line *keyspace.Retired
-		var undeclared []*keyspace.Key
+		var without []*keyspace.Key
 		for _, k := range p.old.Keys {
 			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) {
 				continue
@@ -212,7 +212,7 @@ func (c *context) removed() {
 					"known: that takes too long", k.Name, k.Pattern)
 				return
 			case found && c.retiredKey(k) != nil:
-				undeclared = append(undeclared, k)
+				without = append(without, k)
 				line = cmp.Or(line, c.retiredKey(k))
 			case found:
 				c.report(pos, k.Pos, k.Name, c.wayOut(p, k), "%s (%s) is gone, and no entry declares its keys, such as %s",
@@ -226,7 +226,7 @@ func (c *context) removed() {
 			}
 		}
 		if line != nil {
-			c.toldGone(line, undeclared)
+			c.toldGone(line, without)
 		}
 	}
 }

@@ -175,7 +175,8 @@ func (g *grouper[T, P]) group(tally P, way []place[T]) Group[T] {
 
 // named returns the words that have the most keys.
 func named[T any](words []*nameNodes[T]) (out []string) {
-	words = slices.SortedStableFunc(slices.Values(words), func(a, b *nameNodes[T]) int { return cmp.Compare(b.keys, a.keys) })
+	words = slices.SortedStableFunc(slices.Values(words),
+		func(a, b *nameNodes[T]) int { return cmp.Compare(b.keys, a.keys) })
 	for _, w := range words[:min(len(words), shownNames)] {
 		out = append(out, w.name)
 	}

@@ -225,7 +225,7 @@ func (l *loader) untyped(d *document, v property, what string) {
 }
 
 // ownProperties reports properties that belong to other types apart from those
-// that exist nowhere.
+// that do not exist anywhere.
 func (b *builder) ownProperties(v property, what string) map[string]property {
 	allowed := Properties(b.e.Type)
 	out := map[string]property{}

@@ -193,7 +193,7 @@ func (r *reader) name(p property, what string, camel bool) bool {
 		}
 		shown := strconv.QuoteRune(c)
 		if c >= utf8.RuneSelf {
-			shown += fmt.Sprintf(" (%U)", c) // it may look like a letter of ours
+			shown += fmt.Sprintf(" (%U)", c) // it may look like an ASCII letter
 		}
 		fix := ""
 		if id := identifier(p.name, camel); id != "" {

@@ -18,7 +18,7 @@ type block struct {
 	buf []byte
 	end int
 	crc uint64 // of all that came before it
-	err error  // why there is none behind it
+	err error  // why there is no block after it
 }
 
 // blockReader reads blocks until the input ends or it is stopped.
@@ -34,7 +34,8 @@ type blockReader struct {
 // readAhead starts reading. end must be called, and waits until the reading has
 // stopped: in is not used after it.
 func readAhead(in io.Reader, sums bool) *blockReader {
-	a := &blockReader{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}), make(chan struct{})}
+	a := &blockReader{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}),
+		make(chan struct{})}
 	for range buffers {
 		a.free <- nil
 	}

@@ -194,7 +194,7 @@ func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
 
 // expiringTable returns a hash some of whose fields expire. Version 1 writes the
 // expiry before the field, 2 relative to the least of them, which comes first;
-// 3 is Valkey's: it stands behind the value.
+// 3 is Valkey's: it follows the value.
 func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
 	if l.version == 2 {
 		r.skip(8)

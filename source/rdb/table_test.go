@@ -131,7 +131,8 @@ func TestTableOfContents(t *testing.T) {
 	}
 }
 
-// summaryOf returns what a summary says of a thing, in the words of the page. What is read, carried or passed is in no note.
+// summaryOf returns what a summary says of a thing, in the words of the page. What is read, carried or passed is in no
+// note.
 func summaryOf(sum *source.Summary, word string) string {
 	switch {
 	case len(sum.Incomplete) > 0:
@@ -139,8 +140,8 @@ func summaryOf(sum *source.Summary, word string) string {
 	case word == "carried" && len(sum.Notes) == 1: // it arrives, and a note says where from
 		return word
 	case len(sum.Notes) > 0:
-		return "told"
-	case word == "told":
+		return "noted"
+	case word == "noted":
 		return "nothing"
 	}
 	return word

@@ -167,7 +167,7 @@ func (s *Keys) ReadRecord(ctx context.Context, a *kernel.Action, id string) (str
 	}, OptionalText)
 }
 
-// Mode returns how `put` is told what a call is.
+// Mode returns the argument of `put` that says what a call is.
 func (c *Call) Mode(renews bool) string {
 	if c.Simple() {
 		if renews {

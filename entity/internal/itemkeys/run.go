@@ -120,7 +120,7 @@ func Ask[V any](ctx context.Context, s *Keys, key string, words []string,
 	}, decode)
 }
 
-// Flag returns how scripts are told of a condition.
+// Flag returns the argument of scripts for a condition.
 func Flag(on bool) string {
 	if on {
 		return "1"

@@ -29,9 +29,9 @@ type Problem struct {
 type CheckOptions struct {
 	Apply bool          // put right what is wrong
 	Rate  int           // keys per second, at most; 0: 20,000
-	Found func(Problem) // told of each problem; nil: they are counted only
+	Found func(Problem) // called with each problem; nil: they are counted only
 
-	// Wrong is told of each item with problems; an error ends the check. nil: nothing is.
+	// Wrong is called with each item with problems; an error ends the check. nil: it is not.
 	Wrong func(ctx context.Context, problems []Problem) error
 }
 
@@ -42,7 +42,7 @@ type Checked struct {
 	Items    int // that are alive
 	Entries  int // of indexes that were looked at
 	Expired  int // items that wait for a sweep, or for a writer that is at it: no fault
-	Problems int // that Found was told of
+	Problems int // that Found was called with
 }
 
 // Check compares all items with all entries: see entity.Store.Check.
@@ -319,7 +319,7 @@ func IndexedTexts(ctx context.Context, s *itemkeys.Keys, id string) (texts map[s
 }
 
 // missingTTL returns the TTL in ms of an item that has none, "" where it may live for
-// ever: by the rule if that can be told from its fields, else the declared default.
+// ever: by the rule if its fields decide it, else the declared default.
 func missingTTL(s *itemkeys.Keys, texts map[string]itemkeys.StoredText) string {
 	ttl := s.Entry.TTL
 	if ttl.Policy != keywright.Expires || s.Spec.Expires == "" {

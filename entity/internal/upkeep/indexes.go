@@ -17,12 +17,12 @@ type IndexOptions struct {
 	Apply  bool            // build the indexes that are not complete
 	Remove []string        // and take these off the server: names of indexes that are not declared
 	Rate   int             // items per second, at most; 0: 20,000
-	Passed func(items int) // told of progress; nil: nothing is
+	Passed func(items int) // called as items are done; nil: it is not
 
 	// Before is asked before items are put right or taken out. An error ends the
 	// building, and they are left as they are. nil: it is not asked.
 	Before func(ctx context.Context, items int) error
-	After  func(items int) // told of them when that is done; nil: nothing is
+	After  func(items int) // called when that is done; nil: it is not
 }
 
 func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
@@ -201,7 +201,7 @@ func (b *Indexing) Again() {
 	}
 }
 
-// mostRows bounds how many indexes are told apart that are not declared.
+// mostRows bounds how many indexes that are not declared get rows of their own.
 const mostRows = 100
 
 // row returns an index in the report; nil if there are too many.

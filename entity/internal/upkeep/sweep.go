@@ -26,7 +26,7 @@ type SweepOptions struct {
 	Rate  int                   // items per second, at most; 0: 20,000
 	Every time.Duration         // how long a sweeper that finds nothing waits at most; 0: 1 s
 	Lease time.Duration         // how long after a sweeper died another takes over; 0: 5 s
-	Swept func(crossslot.Swept) // told of every batch; it must not wait
+	Swept func(crossslot.Swept) // called with every batch; it must not wait
 }
 
 func (o SweepOptions) batch() int { return min(cmp.Or(o.Batch, 200), 250) }
@@ -255,7 +255,7 @@ func sweepCall(ctx context.Context, s *itemkeys.Keys, script *keywright.Script, 
 }
 
 // dropAll groups the entries of many items by index key: one command takes all of
-// them out of it. name is how the script is told of one.
+// them out of it. name returns the argument of the script for one.
 func dropAll(s *itemkeys.Keys, keys, args []string, due []itemkeys.Registration, name func(i int) string) (_,
 	_ []string) {
 	var order []itemkeys.Entry

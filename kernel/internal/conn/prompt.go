@@ -1,4 +1,4 @@
-// Package conn makes connections that heed contexts: a call ends with its context or with the client, says of itself
+// Package conn makes connections that follow contexts: a call ends with its context or with the client, says of itself
 // whether anything was sent, and waits for no server that is down. The client library looks at no context while a
 // connection is made or its ring of commands is full.
 //

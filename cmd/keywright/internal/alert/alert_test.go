@@ -36,7 +36,8 @@ type trackerTest struct {
 }
 
 func newDesk(t *testing.T) *trackerTest {
-	d := &trackerTest{T: t, at: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), path: filepath.Join(t.TempDir(), "alerts.json")}
+	d := &trackerTest{T: t, at: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
+		path: filepath.Join(t.TempDir(), "alerts.json")}
 	d.restart()
 	return d
 }
@@ -52,7 +53,7 @@ func (d *trackerTest) restart() {
 	b.connect([]string{hook})
 }
 
-// hook is the only one of a desk.
+// hook is the only webhook of a test.
 const hook = "hook"
 
 // audit is an audit with so many violations of each name, some time later.
@@ -220,7 +221,7 @@ func TestSilences(t *testing.T) {
 	d.glance(time.Hour, "jobs")
 	d.checkSent("begun queue/jobs")
 	path := filepath.Join(t.TempDir(), "silences")
-	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z moving house\n": true,
+	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z planned maintenance\n": true,
 		"t/*": false, "t/* tomorrow": false,
 		strings.Repeat("t/* 2026-12-01T00:00:00Z\n", maxSilences+1):            false,
 		"t/* 2026-12-01T00:00:00Z\n" + strings.Repeat("#\n", maxSilenceFile/2): false} {

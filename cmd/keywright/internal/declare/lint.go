@@ -236,7 +236,8 @@ func lintFiles(a *cli.App, c *cobra.Command, j *Judging, args []string) error {
 		}
 		findings = append(findings, found...)
 	}
-	if findings, err = j.ApplyBaseline(a, findings, func(e finding.BaselineEntry) bool { return lookedFor(all, e) }); err != nil {
+	looked := func(e finding.BaselineEntry) bool { return lookedFor(all, e) }
+	if findings, err = j.ApplyBaseline(a, findings, looked); err != nil {
 		return err
 	}
 	if err := printFindings(a, form, findings, j, a.Printing(all, a.Out)); err != nil {

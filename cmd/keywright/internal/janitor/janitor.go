@@ -80,8 +80,8 @@ type Options struct {
 	// Do does the work of a job, and says in a few words what was done. resume is what begun
 	// was called with by a run that was killed, "" at first. A *Wait puts the job off.
 	Do func(ctx context.Context, j *keyspace.Job, resume string, begun func(note string) error) (did string, err error)
-	// Told is called at each change.
-	Told func([]observe.Job)
+	// Changed is called at each change.
+	Changed func([]observe.Job)
 	// Save keeps the state, on the disk before it returns.
 	Save func([]byte) error
 }
@@ -344,5 +344,5 @@ func (k *Janitor) tell() {
 		}
 		out = append(out, o)
 	}
-	k.Told(out)
+	k.Changed(out)
 }

@@ -85,8 +85,8 @@ func (w *world) newJanitor() *Janitor {
 		w.t.Fatal(err)
 	}
 	k, err := New(Options{Jobs: w.jobs, Zones: zones, Now: func() time.Time { return w.now }, Turn: &w.turn,
-		Ready: func(context.Context, *keyspace.Job) error { return w.ready },
-		Told:  func(all []observe.Job) { w.told = all },
+		Ready:   func(context.Context, *keyspace.Job) error { return w.ready },
+		Changed: func(all []observe.Job) { w.told = all },
 		Save: func(text []byte) error {
 			if w.saves == nil {
 				w.text = slices.Clone(text)
@@ -364,7 +364,7 @@ func TestGoodIsKnownByAll(t *testing.T) {
 				}
 				return "it did", nil
 			},
-			Told: func(all []observe.Job) { told[name] = all[0] }, Save: func([]byte) error { return nil }}, nil)
+			Changed: func(all []observe.Job) { told[name] = all[0] }, Save: func([]byte) error { return nil }}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

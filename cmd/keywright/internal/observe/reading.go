@@ -172,11 +172,11 @@ func (t *Target) hurry() {
 	}
 }
 
-// recordReading puts what was read into its place in the state, and tells of it. What could not be read leaves
-// there what was read before.
-func (t *Target) recordReading(told What, at func(*State) *Mark, keep func(*State), began time.Time, every time.Duration,
+// recordReading puts what was read into its place in the state, and reports the change. After an error
+// the last reading stays there.
+func (t *Target) recordReading(part What, at func(*State) *Mark, keep func(*State), began time.Time, every time.Duration,
 	err error) {
-	t.change(told, func(s *State) {
+	t.change(part, func(s *State) {
 		if err != nil {
 			at(s).Failed = failed(at(s).Failed, t.Now(), err)
 			return

@@ -40,19 +40,19 @@ func (r *fixedPlanner) Execute(ctx context.Context, _ string, _ func(int64)) (Ou
 	return r.execute(ctx)
 }
 
-// heard represents a queue of plans that can be waited for.
-type heard struct {
+// waitableQueue represents a queue of plans that can be waited for.
+type waitableQueue struct {
 	*testing.T
 	*PlanQueue
 	told chan observe.Run
 }
 
-func opened(t *testing.T, dir string, r *fixedPlanner) *heard {
+func opened(t *testing.T, dir string, r *fixedPlanner) *waitableQueue {
 	t.Helper()
-	d := &heard{T: t, told: make(chan observe.Run, 1000)}
+	d := &waitableQueue{T: t, told: make(chan observe.Run, 1000)}
 	var err error
-	if d.PlanQueue, err = Open(dir, Options{Now: time.Now, Runners: map[string]Planner{"t": r},
-		Told: func(_ string, _ []observe.Run, changed observe.Run) { d.told <- changed }}); err != nil {
+	if d.PlanQueue, err = Open(dir, Options{Now: time.Now, Planners: map[string]Planner{"t": r},
+		Changed: func(_ string, _ []observe.Run, changed observe.Run) { d.told <- changed }}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
@@ -60,7 +60,7 @@ func opened(t *testing.T, dir string, r *fixedPlanner) *heard {
 }
 
 // until waits for a run that is as it should be.
-func (d *heard) until(good func(observe.Run) bool) observe.Run {
+func (d *waitableQueue) until(good func(observe.Run) bool) observe.Run {
 	d.Helper()
 	for limit := time.After(expect.Patience); ; {
 		select {
@@ -74,7 +74,7 @@ func (d *heard) until(good func(observe.Run) bool) observe.Run {
 	}
 }
 
-func (d *heard) made() string {
+func (d *waitableQueue) made() string {
 	d.Helper()
 	id, made, err := d.Make("t", By{User: "u"}, Ask{Verb: "clean"})
 	if err != nil {

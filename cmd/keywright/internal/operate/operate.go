@@ -40,8 +40,8 @@ type Planner interface {
 	// Plan makes a plan. It changes nothing.
 	Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error)
 	// Execute executes the plan in a file, if it holds still, and goes on where an earlier
-	// execution of it was. told is called with the things that were decided about.
-	Execute(ctx context.Context, path string, told func(done int64)) (Outcome, error)
+	// execution of it was. decided is called with the number of things that were decided about.
+	Execute(ctx context.Context, path string, decided func(done int64)) (Outcome, error)
 }
 
 // Outcome describes what an execution did, the earlier ones of the plan included.
@@ -79,11 +79,11 @@ const (
 
 // Options says where plans are kept and who is notified.
 type Options struct {
-	Runners map[string]Planner // by target, at first: see Attend
-	// Told is called at each change of a run, with all runs of its target, the newest first.
-	Told func(target string, all []observe.Run, changed observe.Run)
-	Now  func() time.Time
-	Sink *slog.Logger // gets each line of the logs when it is on the disk; nil: none
+	Planners map[string]Planner // by target, at first: see Attend
+	// Changed is called at each change of a run, with all runs of its target, the newest first.
+	Changed func(target string, all []observe.Run, changed observe.Run)
+	Now     func() time.Time
+	Sink    *slog.Logger // gets each line of the logs when it is on the disk; nil: none
 }
 
 // PlanQueue keeps plans and executes them. Its methods may be called by several goroutines.
@@ -128,7 +128,7 @@ func Open(dir string, o Options) (*PlanQueue, error) {
 	if err := filelock.Lock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
 	}
-	d := &PlanQueue{Options: o, dir: dir, lock: lock, runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
+	d := &PlanQueue{Options: o, dir: dir, lock: lock, runs: map[string]*run{}, attended: maps.Clone(o.Planners)}
 	d.log, d.asked, d.looks = d.newLog("changes.log", keptLogs), d.newLog("plans.log", keptPlans),
 		d.newLog("looks.log", keptLogs)
 	if d.attended == nil {
@@ -138,8 +138,8 @@ func Open(dir string, o Options) (*PlanQueue, error) {
 	if err := d.load(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	for target := range o.Runners {
-		d.Told(target, d.list(target), observe.Run{})
+	for target := range o.Planners {
+		d.Changed(target, d.list(target), observe.Run{})
 	}
 	return d, nil
 }
@@ -153,7 +153,7 @@ func (d *PlanQueue) Attend(target string, r Planner) {
 	}
 	d.mu.Unlock()
 	if r != nil {
-		d.Told(target, d.list(target), observe.Run{})
+		d.Changed(target, d.list(target), observe.Run{})
 	}
 }
 
@@ -217,7 +217,7 @@ func (d *PlanQueue) change(r *run, set func()) error {
 // tell tells of a run, with the lock held.
 func (d *PlanQueue) tell(r *run) {
 	r.talked = d.Now()
-	d.Told(r.Target, d.listed(r.Target), r.Run)
+	d.Changed(r.Target, d.listed(r.Target), r.Run)
 }
 
 // progress notes how far a run is. It tells of it now and then.

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// hands represents a runner whose work a test lets go on.
+// hands represents a planner whose work a test lets go on.
 type hands struct {
 	mu       sync.Mutex
 	changes  int64
@@ -66,7 +66,7 @@ func (h *hands) Execute(ctx context.Context, path string, told func(int64)) (Out
 func newQueue(t *testing.T, dir string, h *hands) *PlanQueue {
 	t.Helper()
 	d, err := Open(dir,
-		Options{Runners: map[string]Planner{"a": h}, Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}})
+		Options{Planners: map[string]Planner{"a": h}, Now: time.Now, Changed: func(string, []observe.Run, observe.Run) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestAFolderIsOfOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	d := newQueue(t, dir, &hands{})
 	defer d.Close()
-	if _, err := Open(dir, Options{Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}}); err == nil {
+	if _, err := Open(dir, Options{Now: time.Now, Changed: func(string, []observe.Run, observe.Run) {}}); err == nil {
 		t.Error("a second one has it too")
 	}
 }

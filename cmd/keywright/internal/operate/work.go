@@ -21,12 +21,12 @@ type By struct{ User, From string }
 // closed when it is made or refused.
 func (d *PlanQueue) Make(target string, by By, a Ask) (id string, made <-chan struct{}, err error) {
 	d.mu.Lock()
-	runner := d.planner(target)
+	planner := d.planner(target)
 	d.mu.Unlock()
-	if runner == nil {
+	if planner == nil {
 		return "", nil, refusal("no-server", "", "%s is a snapshot file: there is nothing to change", target)
 	}
-	q, title, err := runner.Request(a)
+	q, title, err := planner.Request(a)
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,7 +62,7 @@ func (d *PlanQueue) Make(target string, by By, a Ask) (id string, made <-chan st
 	d.work.Go(func() {
 		defer close(done)
 		defer stop()
-		d.plan(ctx, r, runner, q)
+		d.plan(ctx, r, planner, q)
 	})
 	d.tell(r)
 	return r.ID, done, nil
@@ -87,8 +87,8 @@ func unlogged(err error) error {
 }
 
 // plan makes a plan.
-func (d *PlanQueue) plan(ctx context.Context, r *run, runner Planner, q plan.Request) {
-	p, err := runner.Plan(ctx, r.Verb, q)
+func (d *PlanQueue) plan(ctx context.Context, r *run, planner Planner, q plan.Request) {
+	p, err := planner.Plan(ctx, r.Verb, q)
 	if err == nil {
 		err = d.keep(r.ID, p)
 	}
@@ -139,8 +139,8 @@ func (d *PlanQueue) Apply(target, id string, by By) error {
 	case r.Brief.Change == 0 && r.Brief.Listed == 0:
 		return refusal("nothing", "", "there is nothing to change")
 	}
-	runner := d.planner(target)
-	if runner == nil {
+	planner := d.planner(target)
+	if planner == nil {
 		return refusal("no-server", "", "%s is not watched: there is nothing to change", target)
 	}
 	if busy := d.busy(target, observe.Underway, observe.Stopping); busy != nil {
@@ -161,7 +161,7 @@ func (d *PlanQueue) Apply(target, id string, by By) error {
 	d.work.Go(func() {
 		defer close(r.ended)
 		defer stop()
-		d.execute(ctx, r, runner)
+		d.execute(ctx, r, planner)
 	})
 	d.tell(r)
 	return nil
@@ -199,13 +199,13 @@ func (d *PlanQueue) Forget(target, id string) error {
 		return err
 	}
 	delete(d.runs, id)
-	d.Told(target, d.listed(target), observe.Run{})
+	d.Changed(target, d.listed(target), observe.Run{})
 	return nil
 }
 
 // execute executes a plan.
-func (d *PlanQueue) execute(ctx context.Context, r *run, runner Planner) {
-	out, err := runner.Execute(ctx, d.planFile(r.ID), func(done int64) { d.progress(r, done) })
+func (d *PlanQueue) execute(ctx context.Context, r *run, planner Planner) {
+	out, err := planner.Execute(ctx, d.planFile(r.ID), func(done int64) { d.progress(r, done) })
 	_ = d.change(r, func() {
 		r.stop, r.Ended = nil, d.Now()
 		if out.Total.Keys > 0 || err == nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// noopPlanner represents a runner of plans that change nothing.
+// noopPlanner makes plans that change nothing.
 type noopPlanner struct{}
 
 func (*noopPlanner) Request(a operate.Ask) (plan.Request, string, error) {
@@ -58,8 +58,8 @@ func newGate(t *testing.T, g serve.Guard) *guarded {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Runners: map[string]operate.Planner{"main": &noopPlanner{}},
-		Told: func(_ string, all []observe.Run, changed observe.Run) { target.Ran(all, changed) }})
+	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Planners: map[string]operate.Planner{"main": &noopPlanner{}},
+		Changed: func(_ string, all []observe.Run, changed observe.Run) { target.Ran(all, changed) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,8 +274,8 @@ func TestRequestsAreLimited(t *testing.T) {
 		append(asJSON, "from", "9.9.9.9:1")...))
 }
 
-// TestTokensEnd: a token that has ended is refused and told so, by itself, when signing in, and in a session that was
-// begun before.
+// TestTokensEnd: a token that has expired is refused with that reason, by itself, when signing in, and in a session
+// that was begun before.
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -55,7 +55,8 @@ func newAlerter(a *cli.App, o *Serving) (*alerter, error) {
 	}
 	l := &alerter{App: a, hooks: hooks, path: o.silences}
 	if err := (&watcher{alerter: l}).read(); err != nil {
-		return nil, cli.Usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z moving house", "--silences: %v", err)
+		return nil, cli.Usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z planned maintenance",
+			"--silences: %v", err)
 	}
 	if err := cli.Writable(o.alerts); err != nil {
 		return nil, cli.Usage("name a file in a folder that can be written to", "--alerts: %v", err)

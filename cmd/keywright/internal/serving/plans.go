@@ -246,7 +246,7 @@ func openDesk(a *cli.App, o *Serving, h *serveDeps) (*operate.PlanQueue, error) 
 	if !o.allow && !o.janitor && !o.show {
 		return nil, nil
 	}
-	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Told: h.runChanged, Sink: sink(a, o.sink)})
+	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Changed: h.runChanged, Sink: sink(a, o.sink)})
 	switch {
 	case errors.Is(err, journal.ErrInUse):
 		return nil, cli.Usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",

@@ -67,7 +67,7 @@ func (c *List) Add(raw string, at Mention) {
 // short says why a single word, or two, in prose are no key.
 const short = "too little to be a key"
 
-// implausible says why a shape is not taken for a key where it stands, "" if it
+// implausible says why a shape is not taken for a key at its place, "" if it
 // is.
 func (c *Mention) implausible() string {
 	s := &c.Shape

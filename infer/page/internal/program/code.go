@@ -224,7 +224,7 @@ var (
 		`(?:remember|rememberForever|put|get|add|forever|pull|has|increment|decrement)\(\s*$`)
 )
 
-// remark is the comment behind the code of a line.
+// remark is the comment that follows the code of a line.
 var remark = regex.Lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 
 // Reader reads the parts of a page that are programs or commands. The zero value knows no constants.
@@ -259,7 +259,7 @@ func (c *Reader) Line(b markdown.Block, i int, in around, at mention.Mention) {
 	c.members(b, i, before)
 }
 
-// text reads a line of a program: its strings, and what the comment behind
+// text reads a line of a program: its strings, and what the comment after
 // them says of the one key among them.
 func (c *Reader) text(l string, at mention.Mention) {
 	ttl := c.lifetimeOf(l)
