@@ -21,7 +21,7 @@ func ours(t *testing.T) *plan.Plan {
 }
 
 // What is already there under the name of an undo file or a journal is not written over,
-// unless it is the beginning of ours; neither is what a link leads to.
+// unless it begins as the new file would; neither is what a link leads to.
 func TestNothingElseIsWrittenOver(t *testing.T) {
 	t.Parallel()
 	p, dir := ours(t), t.TempDir()

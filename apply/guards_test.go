@@ -51,7 +51,7 @@ var goGuards = []mutation.Row{
 		Test: "TestNothingElseIsWrittenOver"},
 	{Name: "a listed change that was sent before a kill", File: "listed.go", Guard: "if at < w.doubted {",
 		Instead: "if false {", Test: "TestListedRuns"},
-	{Name: "a server that is gone ends a run", File: "wait/watch.go", Guard: "w.told == asides", Instead: "w.told < 0",
+	{Name: "a server that is gone ends a run", File: "wait/watch.go", Guard: "w.reports == asides", Instead: "w.reports < 0",
 		Test: "TestRestoreEndsWhenTheServerIsGone"},
 	{Name: "none is begun after one that failed", File: "listed.go", Guard: "if failed.Load() {", Instead: "if false {",
 		Test: "TestListedChangesEndWhenOneFails"},

@@ -16,8 +16,8 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// Keeper holds what is deleted, so that a restore brings it back.
-type Keeper interface {
+// Backup holds what is deleted, so that a restore brings it back.
+type Backup interface {
 	Keep(*archive.Record) error
 	Sync() error // what was kept is on the disk
 }

@@ -100,7 +100,7 @@ func TestWhatIsNotKeptStays(t *testing.T) {
 	}
 }
 
-// Under a writer nothing is lost: what the writer was told is in what was kept, or on the
+// Under a writer nothing is lost: what the server confirmed to the writer is in what was kept, or on the
 // server.
 func TestKeptUnderWriters(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ type KeysOptions struct {
 	Rate     int   // keys per second at most that are changed; 0: as fast as the server takes them
 	ByteRate int64 // bytes per second at most of the values that are changed; 0: any
 	Journal  *journal.Journal
-	Progress func(done int64) // told of keys that were decided about; nil: nothing is
+	Progress func(done int64) // called after keys were decided about; nil: it is not
 
 	// Item deletes an item of an entity through its store, and says whether it was there. An
 	// error that wraps entity.ErrVersion says that it has not the texts of Item.Sums any more.
@@ -39,11 +39,11 @@ type KeysOptions struct {
 	Waiting wait.Waiting // for servers that do not answer
 
 	Live restore.Asker // reads values: of keys whose slot changes, or that are dropped or kept; not nil for those
-	Undo *Undo         // where it is written what was renamed, or given a TTL; nil: nowhere
+	Undo *Undo         // where it is written what was renamed, or given a TTL; nil: it is not written
 
 	// Keep is given the keys that are deleted, with their values, before they are: Live reads
 	// them. nil: they are not kept.
-	Keep Keeper
+	Keep Backup
 
 	decided func(k *source.Key, d *plan.Decision) // for tests
 	copied  func()                                // for tests
@@ -119,7 +119,7 @@ type changes struct {
 
 	tried map[string]bool // keys that were kept and not deleted, by database and name
 
-	telling bool // sets of names are told new names, and nothing else is done
+	telling bool // sets of names get new names beside the old, and nothing else is done
 	copies  bool // of those that get new names themselves, there are copies: they stay as they are
 
 	later bool // there are keys that come last

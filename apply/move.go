@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
@@ -42,7 +42,7 @@ func (a *read) same(b *read) bool { return a.SameValue(&b.Fact) && a.Expires == 
 // errNoReader reports a fault of the caller.
 var errNoReader = errors.New("keys whose slot changes are moved by reading them, and there is no reader")
 
-// look reads keys. each is told of each content; nil: nothing is.
+// look reads keys. each is called with each content, unless it is nil.
 func (r *changes) look(ctx context.Context, db int, names []string, each func(*source.Content) error) (map[string]*read,
 	error) {
 	if r.Live == nil {
@@ -91,7 +91,7 @@ func (r *changes) take(facts *compare.Facts, c *source.Content, out map[string]*
 	})
 	if err != nil {
 		out[name] = &read{Fact: compare.Fact{There: true, Torn: true}, left: plan.OtherType}
-		if errors.Is(err, ledger.ErrForm) {
+		if errors.Is(err, indexrecord.ErrForm) {
 			out[name].left = plan.NewerForm
 		}
 	}

@@ -142,7 +142,7 @@ func TestMergeCounts(t *testing.T) {
 	}
 }
 
-// TestTagWithBothNames: a set that was told the new names before, and gets a new name itself, has
+// TestTagWithBothNames: a set that got the new names before, and gets a new name itself, has
 // each of them once, with the higher score, and its copy is the same.
 func TestTagWithBothNames(t *testing.T) {
 	t.Parallel()

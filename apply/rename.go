@@ -14,7 +14,7 @@ import (
 // renames sorts the keys of a batch that get new names: those that one command renames go
 // with the others, those whose slot changes are moved by a copy.
 func (r *changes) renames(ctx context.Context, c kernel.Raw, steps []*keyChange) (plain []*keyChange, err error) {
-	steps, err = r.alone(ctx, c, steps)
+	steps, err = r.skipRivals(ctx, c, steps)
 	if err == nil {
 		steps, err = r.undivided(ctx, c, steps)
 	}
@@ -69,8 +69,8 @@ func (r *changes) inParts(ctx context.Context, c kernel.Raw, steps []*keyChange,
 	return err
 }
 
-// alone leaves the keys alone of which another one would get the same new name.
-func (r *changes) alone(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
+// skipRivals leaves the keys alone of which another one would get the same new name.
+func (r *changes) skipRivals(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
 	var list kernel.Commands
 	for _, s := range steps {
 		for _, name := range s.Rivals {

@@ -14,7 +14,7 @@ import (
 )
 
 // The names of cached values are in sorted sets, the tags of a cache. So that a tag reaches each
-// value at any moment of a rename, also of one that is killed, the sets are told all new names
+// value at any moment of a rename, also of one that is killed, the sets get all new names
 // before the first value is renamed, and lose the old ones after the last: each as soon as
 // neither the value nor its load is there under the old name.
 
@@ -34,7 +34,7 @@ func (r *changes) tell(ctx context.Context, scan Scan) (sum source.Summary, err 
 	return r.through(ctx, scan)
 }
 
-// toldAll tells some sets. What is told is not counted: the set is, when it loses the old names.
+// toldAll adds the new names to some sets. These are not counted: the set is, when it loses the old names.
 func (r *changes) toldAll(ctx context.Context, steps []*keyChange) error {
 	if err := r.Begin(ctx, nil, 0); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r *changes) retagged(ctx context.Context, c kernel.Raw, steps []*keyChange
 }
 
 // retags gives members of sets that keep their names new ones. A set that had none of those is
-// counted nowhere.
+// not counted.
 func (r *changes) retags(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	for i, s := range steps {
 		n, set, err := r.retag(ctx, c, s, false)
@@ -99,7 +99,7 @@ func (r *changes) retags(ctx context.Context, c kernel.Raw, steps []*keyChange) 
 
 // retag gives the members of a set their new names: all, or beside the old ones. set: it is one.
 // A member stays where its value, or its load, is there. That is asked in the step that takes it
-// away; over slots it is asked before, and again after it: what has come meanwhile is told again.
+// away; over slots it is asked before, and again after it: the names that have come meanwhile are added again.
 func (r *changes) retag(ctx context.Context, c kernel.Raw, s *keyChange, beside bool) (n int64, set bool,
 	err error) {
 	cluster := kernel.InCluster(c)

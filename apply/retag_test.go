@@ -183,7 +183,7 @@ func TestRenameTagsEndsAnywhere(t *testing.T) {
 	}
 }
 
-// A plan counts the sets in which something gets a new name, and what is told can be told beside
+// A plan counts the sets in which something gets a new name, and what is reported can be added beside
 // the old names.
 func TestTagsInPlans(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Undo represents a file of what was renamed, told new names, or given a TTL: a line before each batch, on the disk
-// before the batch is sent, and one after it that says which of its keys were not changed. A
+// Undo represents a file of what was renamed, got new names beside the old, or was given a TTL: a line before each
+// batch, on the disk before the batch is sent, and one after it that says which of its keys were not changed. A
 // run that goes on adds to it.
 type Undo struct {
 	Plan *plan.Plan // for which servers and declaration it holds, and what was asked for
@@ -253,7 +253,7 @@ func parseBatch(text []byte) (l undoLine, err error) {
 }
 
 // Scan yields the keys that were renamed, by their new names, or given a TTL, as the Scan of
-// a source does; named is told the old name of each, or when it ends, before that. Of a batch
+// a source does; named is called with the old name of each, or when it ends, before that. Of a batch
 // that was interrupted all keys are yielded.
 func (u *Undo) Scan(named func(old []byte, ends int64)) Scan {
 	return func(ctx context.Context, each func([]source.Key) error) (sum source.Summary, err error) {

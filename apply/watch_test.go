@@ -30,8 +30,8 @@ var goes = map[string]struct{ away, back func(*kt.Server) }{
 // leaving represents a server that goes, and what a run says of that.
 type leaving struct {
 	*kt.Server
-	gone atomic.Bool
-	told atomic.Int64 // how often since
+	gone    atomic.Bool
+	reports atomic.Int64 // how often since
 }
 
 // leave has the server go, once.
@@ -41,32 +41,32 @@ func (l *leaving) leave(away func(*kt.Server)) {
 	}
 }
 
-// waiting says how long a run waits. Told much more often than it may be it would not end: then the server comes back,
-// and the test fails by what the run returns.
+// waiting says how long a run waits. Notified much more often than it may be it would not end: then the server comes
+// back, and the test fails by what the run returns.
 func (l *leaving) waiting(t *testing.T, back func(*kt.Server)) wait.Waiting {
-	return wait.Waiting{Server: "the target", Patience: 600 * time.Millisecond, Told: func(time.Duration, error) {
-		if l.gone.Load() && l.told.Add(1) == 12 { // answers that were on their way begin it again
-			t.Error("it is told again and again")
+	return wait.Waiting{Server: "the target", Patience: 600 * time.Millisecond, OnWait: func(time.Duration, error) {
+		if l.gone.Load() && l.reports.Add(1) == 12 { // answers that were on their way begin it again
+			t.Error("the run is notified again and again")
 			go back(l.Server)
 		}
 	}}
 }
 
 // isAway looks at the error of a run whose server went away.
-func isAway(t *testing.T, err error, told int64) {
+func isAway(t *testing.T, err error, reports int64) {
 	t.Helper()
 	var away *wait.AwayError
 	if !errors.As(err, &away) || away.Server != "the target" || away.Silent != 600*time.Millisecond ||
 		!strings.Contains(err.Error(), "the target has not answered for 600ms") {
 		t.Errorf("%v", err)
 	}
-	if told == 0 {
+	if reports == 0 {
 		t.Error("nobody was told that the run waits")
 	}
 }
 
 // TestRestoreEndsWhenTheServerIsGone: a run does not wait for longer than it says, however often it sends again, and
-// with whom it compares. It has told before that it waits. What it reports adds up, and it can be run again.
+// with whom it compares. It has reported before that it waits. What it reports adds up, and it can be run again.
 func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	for how, goes := range goes {
@@ -91,7 +91,7 @@ func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 				o := restore.Options{Existing: existing, Live: applytest.Live(t, to.URL(), 1<<20),
 					Waiting: l.waiting(t, goes.back), Wrote: func(int, []byte) { l.leave(goes.away) }}
 				r, err := restore.Restore(t.Context(), applytest.Open(t, to.URL()), all, o)
-				isAway(t, err, l.told.Load())
+				isAway(t, err, l.reports.Load())
 				if applytest.Adds(t, r); r.Unknown == 0 || r.Restored == 0 {
 					t.Errorf("%+v", r.Counts)
 				}
@@ -117,7 +117,7 @@ func TestPartsEndWhenTheServerIsGone(t *testing.T) {
 			l.leave((*kt.Server).Stop)
 		}
 	}), restore.Options{Writers: 1, Waiting: l.waiting(t, (*kt.Server).Continue)})
-	isAway(t, err, l.told.Load())
+	isAway(t, err, l.reports.Load())
 	if applytest.Adds(t, r); r.Restored > 0 {
 		t.Errorf("%+v", r.Counts)
 	}
@@ -146,7 +146,7 @@ func TestChangesEndWhenTheServerIsGone(t *testing.T) {
 			rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
 			must(t, err)
 			r, err := apply.Keys(t.Context(), applytest.Open(t, to.URL()), scan, rule, o)
-			isAway(t, err, l.told.Load())
+			isAway(t, err, l.reports.Load())
 			if r.Unknown == 0 || r.Gone == 0 {
 				t.Errorf("%+v", r.KeyCounts)
 			}

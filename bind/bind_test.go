@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
@@ -170,7 +170,7 @@ func TestEventsHaveThePartsOfTheKey(t *testing.T) {
 		store := entity.New(keywright.Binding{Client: c, Entry: bind.Entry(ks, mail.Keys[0])}, spec)
 		for _, id := range []string{"in box:1", "in box:2"} {
 			s.Do("HSET", "{x}:mail:"+id, "kind", "k", "n", "1")
-			s.Do("HSET", spec.Ledger, id, string(ledger.Record()))
+			s.Do("HSET", spec.Records, id, string(indexrecord.Encode()))
 			s.Do("ZADD", "{x}:mailends", "1", id)
 		}
 		there, err := store.Delete(ctx, "in box:1")

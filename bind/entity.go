@@ -103,9 +103,9 @@ func Events(ks *keyspace.Keyspace, e *keyspace.Entry, action string) ([]entity.E
 
 // modes and forms are the words of package parts.
 var (
-	modes = map[parts.Word]entity.Mode{"Publish": entity.Publish, "PublishSharded": entity.PublishSharded,
+	modes = map[parts.Constant]entity.Mode{"Publish": entity.Publish, "PublishSharded": entity.PublishSharded,
 		"Append": entity.Append}
-	forms = map[parts.Word]value.Form{"Quoted": value.Quoted, "Bare": value.Bare, "Inline": value.Inline}
+	forms = map[parts.Constant]value.Form{"Quoted": value.Quoted, "Bare": value.Bare, "Inline": value.Inline}
 )
 
 func event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {

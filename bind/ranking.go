@@ -40,7 +40,7 @@ var (
 )
 
 // steps lists the words of the options of a ranking.
-var steps = map[parts.Word]ranking.Step{"Hour": ranking.Hour, "Day": ranking.Day, "Month": ranking.Month}
+var steps = map[parts.Constant]ranking.Step{"Hour": ranking.Hour, "Day": ranking.Day, "Month": ranking.Month}
 
 // RankingAt returns the ranking with this key, which is one of k. What it holds is not looked at.
 func RankingAt(c *keywright.Client, ks *keyspace.Keyspace, k *keyspace.Key, key string) *Ranking {
@@ -65,7 +65,7 @@ func RankingAt(c *keywright.Client, ks *keyspace.Keyspace, k *keyspace.Key, key 
 
 func stepOf(e *keyspace.Entry) (ranking.Step, bool) {
 	for _, o := range parts.Of(e).Options {
-		if word, is := o.Value.(parts.Word); is && o.Name == "Step" {
+		if word, is := o.Value.(parts.Constant); is && o.Name == "Step" {
 			s, known := steps[word]
 			return s, known
 		}

@@ -102,7 +102,7 @@ type Cache[V any] struct {
 	heeded  bool // a hook receives hits, misses and loads
 
 	mu        sync.Mutex
-	flights   map[string]*flight[V]
+	flights   map[string]*localLoad[V]
 	refreshes map[string]struct{}
 }
 
@@ -126,7 +126,7 @@ func New[V any](b keywright.Binding, codec *value.Codec[V], o Options) *Cache[V]
 		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
 	}
 	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, timed: o.Fresh > 0 || o.Early > 0,
-		heeded: c.Noticed(notice.CacheHit), flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
+		heeded: c.Noticed(notice.CacheHit), flights: map[string]*localLoad[V]{}, refreshes: map[string]struct{}{}}
 	if o.TTL > 0 {
 		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}
 	}

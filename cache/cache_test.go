@@ -55,8 +55,8 @@ var (
 	eventually = expect.Eventually
 )
 
-// alone returns a world of one server.
-func alone(t *testing.T, brand keywrighttest.Brand, o keywright.Options) world {
+// oneServer returns a world of one server.
+func oneServer(t *testing.T, brand keywrighttest.Brand, o keywright.Options) world {
 	s := keywrighttest.Start(t, brand)
 	return world{t, s.URL(), s, open(t, s.URL(), o),
 		func(_ string, args ...string) any { t.Helper(); return s.Do(args...) }}
@@ -67,7 +67,7 @@ func worlds(t *testing.T, run func(w world)) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			run(alone(t, brand, keywright.Options{}))
+			run(oneServer(t, brand, keywright.Options{}))
 		})
 	}
 }
@@ -187,7 +187,7 @@ func TestFailedLoads(t *testing.T) {
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	sliding, open := page, page
 	sliding.TTL.Sliding, open.TTL = true, keywright.TTL{Policy: keywright.Undecided, Text: "any"}
 	forever := open

@@ -78,7 +78,7 @@ func TestByCostOfMany(t *testing.T) {
 // TestByCostOfNothing: a chosen TTL of less than nothing is the least there is.
 func TestByCostOfNothing(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	brief := page
 	brief.TTL.Min = 0
 	for _, chosen := range []time.Duration{0, -time.Hour} {
@@ -95,7 +95,7 @@ func TestByCostOfNothing(t *testing.T) {
 // that lives for ever, or slides, has no TTL to choose.
 func TestByCostNotWithFresh(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	by := func(time.Duration) time.Duration { return time.Minute }
 	forever := page
 	forever.TTL = keywright.TTL{Policy: keywright.Forever}

@@ -42,8 +42,8 @@ func answered(err error) bool {
 	return slices.Contains(writesAlone, word)
 }
 
-// heard tells the breaker how a call ended; one that its caller ended says nothing.
-func (c *Cache[V]) heard(ctx context.Context, err error) {
+// recordResult reports the result of a call to the breaker, unless its caller ended it.
+func (c *Cache[V]) recordResult(ctx context.Context, err error) {
 	if c.guard != nil && (err == nil || ctx.Err() == nil) {
 		c.guard.Note(!failing(err) || answered(err))
 	}

@@ -38,7 +38,7 @@ func (v Version) CurrentOfNone(ctx context.Context) (int64, error) {
 // LateGetOrLoad is GetOrLoad by who comes while a load is under way; asked is closed
 // when it waits for that, or has what another has loaded.
 func (i Item[V]) LateGetOrLoad(ctx context.Context, asked chan<- struct{}, load Loader[V]) (V, error) {
-	looks := func() (f *flight[V], waiting int) {
+	looks := func() (f *localLoad[V], waiting int) {
 		i.c.mu.Lock()
 		defer i.c.mu.Unlock()
 		if f = i.c.flights[i.main]; f != nil {

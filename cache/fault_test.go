@@ -401,7 +401,7 @@ func TestDown(t *testing.T) {
 // TestBreaker: an open breaker sends nothing.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	i := w.cache(cache.Options{Patience: 50 * time.Millisecond}).Key("page:1", nil)
 	w.s.Stop()
 	defer w.s.Continue()

@@ -93,7 +93,7 @@ func foreignVersion(g *stage) error {
 // TestAVersionOfThisProgramIsRead: what today's Bump stores.
 func TestAVersionOfThisProgramIsRead(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Valkey, keywright.Options{})
+	w := oneServer(t, keywrighttest.Valkey, keywright.Options{})
 	w.do("", "SET", "version:1", "1795000000000000")
 	n, err := cache.NewVersion(w.c,
 		typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "version:1"})).Current(t.Context())
@@ -116,7 +116,7 @@ func TestWhatIsInvalidatedIsLoadedAgain(t *testing.T) {
 }
 
 func invalidated(t *testing.T, invalidations int, before string) {
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	i := w.cache(cache.Options{Absent: time.Minute}).Key("page:1", nil)
 	other := cache.New(keywright.Binding{Client: open(t, w.url, keywright.Options{}), Entry: &page}, &text,
 		cache.Options{}).Key("page:1", nil)
@@ -205,7 +205,7 @@ func TestNotices(t *testing.T) {
 			t.Errorf("a notice of %q", n.Entry)
 		}
 	}}
-	w := alone(t, keywrighttest.Redis, keywright.Options{Hooks: []keywright.Hook{hook}})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{Hooks: []keywright.Hook{hook}})
 	told := func(what string, want map[notice.Kind]int) {
 		t.Helper()
 		mu.Lock()
@@ -299,7 +299,7 @@ func TestNoScriptIsLongWithLargeTags(t *testing.T) {
 
 func TestTooManyTagsAreInvalid(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	i := w.cache(cache.Options{}).Key("page:1", nil).Tagged(make([]typed.Key, cache.MaxTags+1)...)
 	if class, ok := keywright.ClassOf(i.Set(t.Context(), "x")); !ok || class != keywright.Invalid {
 		t.Error("101 tags were taken")
@@ -310,7 +310,7 @@ func TestTooManyTagsAreInvalid(t *testing.T) {
 // text is someone's lease, which is waited for and not overwritten.
 func TestStoredForms(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Valkey, keywright.Options{})
+	w := oneServer(t, keywrighttest.Valkey, keywright.Options{})
 	c := w.cache(cache.Options{})
 	w.do("", "SET", "{page:1}:fill", "absent", "PX", "60000")
 	_, err := c.Key("page:1", nil).GetOrLoad(t.Context(), never)
@@ -338,7 +338,7 @@ func TestStoredForms(t *testing.T) {
 // TestOfNothingIsNothing: a call for no values sends nothing.
 func TestOfNothingIsNothing(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	c := w.cache(cache.Options{Patience: time.Second})
 	before := processed(w.s)
 	none := func(context.Context, []int) (map[int]string, error) { return nil, errors.New("the loader was called") }

@@ -197,7 +197,7 @@ func (i Item[V]) read(ctx context.Context) reading[V] {
 	short, cancel := c.patient(ctx)
 	defer cancel()
 	r := i.reach(short)
-	c.heard(ctx, r.err)
+	c.recordResult(ctx, r.err)
 	switch {
 	case r.err != nil && ctx.Err() == nil && failing(r.err):
 		return i.without(r.err)
@@ -266,12 +266,12 @@ func (c *Cache[V]) due(left int64) bool {
 	if left <= 0 {
 		return false
 	}
-	return c.o.Fresh > 0 && left <= c.stale || c.o.Early > 0 && float64(left) <= c.ahead()
+	return c.o.Fresh > 0 && left <= c.stale || c.o.Early > 0 && float64(left) <= c.refreshLead()
 }
 
-// ahead returns how many ms before its end a value is loaded again: XFetch, "Optimal
+// refreshLead returns how many ms before its end a value is loaded again: XFetch, "Optimal
 // Probabilistic Cache Stampede Prevention", Vattani and others, VLDB 2015.
-func (c *Cache[V]) ahead() float64 {
+func (c *Cache[V]) refreshLead() float64 {
 	return c.o.Early * c.spent.ms() * -math.Log(1-rand.Float64())
 }
 

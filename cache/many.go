@@ -55,7 +55,7 @@ func (c *Cache[V]) readMany(ctx context.Context, items []Item[V]) []reading[V] {
 	}
 	short, cancel := c.patient(ctx)
 	defer cancel()
-	c.heard(ctx, b.Run(short))
+	c.recordResult(ctx, b.Run(short))
 	for n, p := range waiting {
 		if p != nil {
 			out[n] = items[n].settled(ctx, p)
@@ -192,7 +192,7 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	}
 	short, cancel := m.c.patient(context.WithoutCancel(ctx)) // as in Item.ask
 	defer cancel()
-	m.c.heard(ctx, b.Run(short))
+	m.c.recordResult(ctx, b.Run(short))
 	var busied []int
 	for k, n := range m.open {
 		got, bad := pending[k].Result()
@@ -259,7 +259,7 @@ func (m *many[V]) own(ctx context.Context, token string, own []int, last bool) {
 		}
 		ops = append(ops, m.items[n].lease(token, 0))
 	}
-	stored := m.settle(limited, ops)
+	stored := m.runFills(limited, ops)
 	for k, n := range own {
 		r := results[n]
 		if err := stored[k].err; err != nil && !failing(err) {
@@ -279,9 +279,9 @@ type outcome struct {
 	err error
 }
 
-// settle runs the fills in one pipeline, and those that failed for a passing
+// runFills runs the fills in one pipeline, and those that failed for a passing
 // reason again alone.
-func (m *many[V]) settle(ctx context.Context, ops []keywright.Op[bool]) []outcome {
+func (m *many[V]) runFills(ctx context.Context, ops []keywright.Op[bool]) []outcome {
 	var b keywright.Batch
 	pending := make([]*keywright.Pending[bool], len(ops))
 	for k, op := range ops {

@@ -13,8 +13,8 @@ import (
 // alone.
 func TestItemsOfOthers(t *testing.T) {
 	t.Parallel()
-	w := alone(t, keywrighttest.Redis, keywright.Options{})
-	other := alone(t, keywrighttest.Redis, keywright.Options{})
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
+	other := oneServer(t, keywrighttest.Redis, keywright.Options{})
 	c := w.cache(cache.Options{})
 	w.ok(c.Key("page:1", nil).Set(t.Context(), "one"))
 	w.ok(other.cache(cache.Options{}).Key("page:1", nil).Set(t.Context(), "the other's"))

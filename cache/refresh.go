@@ -64,10 +64,10 @@ func (i Item[V]) renew(ctx context.Context, load Loader[V], seen int64) bool {
 		return false
 	}
 	i.c.spent.add(spent)
-	return i.settle(ctx, token, v, found, spent)
+	return i.storeLoaded(ctx, token, v, found, spent)
 }
 
-func (i Item[V]) settle(ctx context.Context, token string, v V, found bool, spent time.Duration) bool {
+func (i Item[V]) storeLoaded(ctx context.Context, token string, v V, found bool, spent time.Duration) bool {
 	limited, cancel := i.c.finishing(ctx)
 	defer cancel()
 	if i.announce(limited) != nil {

@@ -94,7 +94,7 @@ func (i Item[V]) keys() (together, apart []string) {
 		return append(together, i.tags()...), nil
 	}
 	for _, t := range i.tags() {
-		if !i.c.client.Apart(i.main, t) {
+		if !i.c.client.CrossSlot(i.main, t) {
 			together = append(together, t)
 		} else {
 			apart = append(apart, t)
@@ -196,7 +196,7 @@ func LaterInvalidate(c *keywright.Client, k typed.Key) keywright.Op[bool] {
 
 func invalidation(a kernel.Action, fill string, decode func(kernel.Reply) (bool, error)) keywright.Op[bool] {
 	main := a.Key
-	if a.Err == nil && a.Client.Apart(main, fill) {
+	if a.Err == nil && a.Client.CrossSlot(main, fill) {
 		a.Err = &keywright.Error{Class: keywright.Invalid,
 			Err:  errors.New("the key has braces and no hash tag, so that nothing can share its slot"),
 			Hint: "give the pattern a hash tag, {#…}"}

@@ -167,7 +167,7 @@ func (i Item[V]) throughTier(ctx context.Context) reading[V] {
 func (c *Cache[V]) staleAt(now, left int64) int64 {
 	ahead := float64(0)
 	if c.o.Early > 0 {
-		ahead = c.ahead()
+		ahead = c.refreshLead()
 	}
 	if c.o.Fresh > 0 {
 		ahead = max(ahead, float64(c.stale))

@@ -28,7 +28,7 @@ func (a *Archive) Now() int64 { return a.chain.Newest().Meta.Taken.UnixMilli() }
 // entries that the archives have: their declarations must be the same.
 func Alike(a, b *Archive) map[string]int64 {
 	same := map[string]int64{}
-	if !a.chain.Alone() || !b.chain.Alone() || a.Cut != nil || b.Cut != nil || a.db >= 0 || b.db >= 0 {
+	if !a.chain.Single() || !b.chain.Single() || a.Cut != nil || b.Cut != nil || a.db >= 0 || b.db >= 0 {
 		return same
 	}
 	other := map[string]*archive.EntryIndex{}

@@ -141,7 +141,7 @@ func (c *comparison) run(ctx context.Context) (err error) {
 	default:
 		err = c.both(ctx)
 	}
-	return errors.Join(err, c.settle(ctx))
+	return errors.Join(err, c.recheckSuspects(ctx))
 }
 
 // both reads two sides of which none can be asked. What is good of one that cannot be read
@@ -275,7 +275,7 @@ func (c *comparison) batch(ctx context.Context, batch []source.Content, s side) 
 		from = to
 	}
 	if c.crowded() {
-		return c.settle(ctx)
+		return c.recheckSuspects(ctx)
 	}
 	return nil
 }
@@ -386,7 +386,7 @@ func (c *comparison) others(ctx context.Context, s side) (err error) {
 		if err := c.absent(ctx, other.live, keys, 1-s); err != nil || !c.crowded() {
 			return err
 		}
-		return c.settle(ctx)
+		return c.recheckSuspects(ctx)
 	})
 	*map[side]*source.Summary{sideA: &c.report.A, sideB: &c.report.B}[s] = sum
 	if err != nil || other.live != nil {

@@ -55,9 +55,9 @@ func (c *comparison) crowded() bool {
 	return len(c.suspects) >= maxSuspects || c.bytes >= maxSuspectBytes
 }
 
-// settle reads the suspects again. One that is the same now was only written to in
+// recheckSuspects reads the suspects again. One that is the same now was only written to in
 // between; one that differs as before differs; one that differs otherwise is read again.
-func (c *comparison) settle(ctx context.Context) error {
+func (c *comparison) recheckSuspects(ctx context.Context) error {
 	list := c.suspects
 	c.suspects, c.bytes = nil, 0
 	for look := 1; len(list) > 0; look++ {

@@ -121,24 +121,24 @@ func (d Day) action(name string) kernel.Action {
 
 // Any returns how many were active on at least one of the days.
 func (a *Actives) Any(ctx context.Context, days ...Day) (int64, error) {
-	return a.together(ctx, "OR", days)
+	return a.combineDays(ctx, "OR", days)
 }
 
 // Every returns how many ids were active on all of the days: with a day and the same day a week later, the ids that
 // came back.
 func (a *Actives) Every(ctx context.Context, days ...Day) (int64, error) {
-	return a.together(ctx, "AND", days)
+	return a.combineDays(ctx, "AND", days)
 }
 
 // mostBits says how many bytes of bitmaps one script may put together: about 2 ms
 // of the server.
 const mostBits = 4 << 20
 
-// together returns one round trip if the server can do it: with a Scratch key, in one
+// combineDays returns one round trip if the server can do it: with a Scratch key, in one
 // slot, and if the bitmaps are not so large that they would hold it up. Else the
 // client reads the days in parts of 64 KiB, one round trip per part and
 // server, and holds one part of each day; that is not of one moment.
-func (a *Actives) together(ctx context.Context, operation string, days []Day) (int64, error) {
+func (a *Actives) combineDays(ctx context.Context, operation string, days []Day) (int64, error) {
 	keys, err := make([]string, len(days)), a.err
 	for i, d := range days {
 		keys[i], err = d.Name(), firstOf(err, d.Err())
@@ -147,7 +147,7 @@ func (a *Actives) together(ctx context.Context, operation string, days []Day) (i
 		err = firstOf(err, fmt.Errorf("%d days; 1 to %d are put together", len(days), MaxKeys))
 	}
 	all := append([]string{a.Scratch}, keys...)
-	if err == nil && (a.Scratch == "" || a.bound.Client.Apart(all...)) {
+	if err == nil && (a.Scratch == "" || a.bound.Client.CrossSlot(all...)) {
 		return a.countHere(ctx, operation == "AND", keys)
 	}
 	count, err := kernel.NewOp(kernel.Spec[int64]{

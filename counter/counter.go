@@ -81,7 +81,7 @@ func AddAll(ctx context.Context, changes ...Change) ([]int64, error) {
 	for i, change := range changes {
 		ops[i] = change.Counter.Add(change.By)
 	}
-	return together(ctx, ops)
+	return pipelineAll(ctx, ops)
 }
 
 // GetAll reads many counters, 0 for one that is not there. One round trip per
@@ -91,10 +91,10 @@ func GetAll(ctx context.Context, counters ...Counter) ([]int64, error) {
 	for i, counter := range counters {
 		ops[i] = counter.Peek()
 	}
-	return together(ctx, ops)
+	return pipelineAll(ctx, ops)
 }
 
-func together(ctx context.Context, ops []keywright.Op[int64]) ([]int64, error) {
+func pipelineAll(ctx context.Context, ops []keywright.Op[int64]) ([]int64, error) {
 	var b keywright.Batch
 	pending := make([]*keywright.Pending[int64], len(ops))
 	for i, op := range ops {

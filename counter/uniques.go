@@ -61,7 +61,7 @@ func (u Uniques[M]) Count(ctx context.Context, others ...Uniques[M]) (int64, err
 	keys, err := u.names(others)
 	action := kernel.Action{Client: u.client, Name: "count", Entry: u.Entry(), Effect: keywright.Reads, Key: u.Name(),
 		Err: invalid(u.Entry(), err)}
-	if err == nil && (len(keys) > mergedAtOnce || u.client.Apart(keys...)) {
+	if err == nil && (len(keys) > mergedAtOnce || u.client.CrossSlot(keys...)) {
 		return u.countHere(ctx, keys)
 	}
 	return kernel.NewOp(kernel.Spec[int64]{Action: action, Decode: kernel.Reply.AsInt64,

@@ -154,8 +154,8 @@ func (w *world) sound(items int) {
 	}
 }
 
-// told writes a message as the model does.
-func told(text string) (id, line string, err error) {
+// modelMessage writes a message as the model does.
+func modelMessage(text string) (id, line string, err error) {
 	var data struct {
 		ID, Kind                           string
 		Version                            int64
@@ -185,7 +185,7 @@ func (w *world) announcing(heard []string) {
 	got := map[string][]string{}
 	var all []string
 	for _, e := range readLog(w.server, w.prefix+":log") {
-		id, line, err := told(e.raw)
+		id, line, err := modelMessage(e.raw)
 		if err != nil || e.timestamp == "" {
 			w.Fatalf("%v at %q", err, e.timestamp)
 		}

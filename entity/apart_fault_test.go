@@ -76,7 +76,7 @@ func crowd(t *testing.T, stores []*Store[string, note], writers, ids int, done f
 	return through.Load()
 }
 
-// later waits until the clock of the ledger is so much later.
+// later waits until the clock of the server with the index records is so much later.
 func later(t *testing.T, notes *Store[string, note], d time.Duration) {
 	t.Helper()
 	began := int64(0)
@@ -101,7 +101,7 @@ func atRest(t *testing.T, notes *Store[string, note]) {
 	sound(t, notes)
 }
 
-// near returns a prefix whose ledger is in the first slots.
+// near returns a prefix whose index records are in the first slots.
 func near(slots uint16) string {
 	for i := 0; ; i++ {
 		if prefix := fmt.Sprint("p", i); slot.Of([]byte(prefix)) < slots {
@@ -110,7 +110,7 @@ func near(slots uint16) string {
 	}
 }
 
-// TestApartCrowd: 8 writers on few items, while slots with the ledger and some of the
+// TestApartCrowd: 8 writers on few items, while slots with the index records and some of the
 // items move to another server and back.
 func TestApartCrowd(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestApartFailover(t *testing.T) {
 		}
 		more()
 	})
-	eventually(t, "the ledger can be read", func() bool { _, err := stores[0].Stats(t.Context()); return err == nil })
+	eventually(t, "the index records can be read", func() bool { _, err := stores[0].Stats(t.Context()); return err == nil })
 	atRest(t, stores[0])
 	t.Logf("%d calls", n)
 }
@@ -209,8 +209,8 @@ func startChild(t *testing.T, url, prefix string, env ...string) *child {
 	return p
 }
 
-// heard waits for so many lines.
-func (p *child) heard(n int) {
+// waitLines waits until the client has received so many lines.
+func (p *child) waitLines(n int) {
 	for ; n > 0 && p.lines.Scan(); n-- {
 	}
 }
@@ -252,7 +252,7 @@ func apartKills(t *testing.T, c *keywrighttest.Cluster) {
 	}
 	for k := range kills {
 		victim := k % len(all)
-		all[victim].heard(5 + r.IntN(60))
+		all[victim].waitLines(5 + r.IntN(60))
 		all[victim].kill()
 		if k+len(all) < kills {
 			start(victim, 10+k)
@@ -274,14 +274,14 @@ func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "stopped")
 	notes.core.Windows = quick
 	p := startChild(t, c.URL(), "stopped", "KEYWRIGHT_ENTITY_STOP=1")
-	p.heard(1)
+	p.waitLines(1)
 	atRest(t, notes)
 	did, err := notes.Delete(t.Context(), "stopped")
 	if must(t, err); !did {
 		t.Error("it was not there")
 	}
 	must(t, p.cmd.Process.Signal(syscall.SIGCONT))
-	p.heard(1 << 30)
+	p.waitLines(1 << 30)
 	_ = p.cmd.Wait()
 	p.stdin.Close()
 	if n := keysLeft(c, "stopped"); n == 0 {
@@ -293,19 +293,19 @@ func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// deaf represents a client that loses replies: of those commands that lose says. With late
+// lossyClient represents a client that loses replies: of those commands that lose says. With late
 // they are executed when the test says so.
-type deaf struct {
+type lossyClient struct {
 	rueidis.Client
 	lose func() bool
 	late chan func()
 }
 
-func (d *deaf) Do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+func (d *lossyClient) Do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
 	return d.DoMulti(ctx, command)[0]
 }
 
-func (d *deaf) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+func (d *lossyClient) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
 	if !d.lose() {
 		return d.Client.DoMulti(ctx, commands...)
 	}
@@ -324,7 +324,7 @@ func (d *deaf) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rue
 	return out
 }
 
-func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
+func deafClient(t *testing.T, url string, d *lossyClient) *keywright.Client {
 	return servertest.Open(t, url,
 		keywright.Options{Backoff: time.Microsecond,
 			Wrap: func(raw rueidis.Client) rueidis.Client { d.Client = raw; return d }})
@@ -334,7 +334,7 @@ func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
 func apartLostReplies(t *testing.T, c *keywrighttest.Cluster) {
 	var n atomic.Int64
 	r := rand.New(rand.NewPCG(8, 8))
-	notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { return n.Add(1)%5 == 0 }}), "lost")
+	notes := spreadOn(t, deafClient(t, c.URL(), &lossyClient{lose: func() bool { return n.Add(1)%5 == 0 }}), "lost")
 	notes.core.Windows = quick
 	for range 60 {
 		_ = churn(t.Context(), r, notes, 3)
@@ -348,7 +348,7 @@ func apartLostReplies(t *testing.T, c *keywrighttest.Cluster) {
 // arrives when others have moved the item and all is done. Its intent is still open.
 func apartLateCommand(t *testing.T, c *keywrighttest.Cluster) {
 	var losing atomic.Bool
-	d := &deaf{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
+	d := &lossyClient{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
 	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "latecomer"), spread(t, c.URL(), "latecomer")
 	notes.core.Windows, healthy.core.Windows = quick, quick
 	at(notes, "written", func() error { losing.Store(true); return nil })
@@ -387,7 +387,7 @@ func apartSkew(t *testing.T, c *keywrighttest.Cluster) {
 // writer never acts on what it read before.
 func apartBlind(t *testing.T, c *keywrighttest.Cluster) {
 	var losing atomic.Int64
-	d := &deaf{lose: func() bool { return losing.Add(-1) >= 0 }}
+	d := &lossyClient{lose: func() bool { return losing.Add(-1) >= 0 }}
 	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "blind"), spread(t, c.URL(), "blind")
 	notes.core.Windows, healthy.core.Windows = quick, quick
 	at(notes, "written", func() error {

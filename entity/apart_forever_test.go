@@ -17,12 +17,12 @@ func forever(spec *Spec[string, note]) {
 	entry := *spec.entry
 	entry.TTL = keywright.TTL{Policy: keywright.Forever, Text: "none"}
 	spec.entry = &entry
-	spec.Expires, spec.Lease, spec.Pending, spec.IndexTTL = "", "", spec.Ledger+":pending", 0
+	spec.Expires, spec.Lease, spec.Pending, spec.IndexTTL = "", "", spec.Records+":pending", 0
 }
 
-// home returns the server of the ledger.
+// home returns the server with the index records.
 func home(c *keywrighttest.Cluster, s *Store[string, note]) *keywrighttest.Server {
-	return c.Nodes[int(slot.Of([]byte(s.core.Spec.Ledger)))*c.Primaries/16384]
+	return c.Nodes[int(slot.Of([]byte(s.core.Spec.Records)))*c.Primaries/16384]
 }
 
 // TestOpenIntentsCostLittle: a write under 10,000 open intents sends as little as
@@ -51,7 +51,7 @@ func TestOpenIntentsCostLittle(t *testing.T) {
 		var old [][]string
 		for i := range 2_000 {
 			id := fmt.Sprint("old", i)
-			old = append(old, []string{"ZADD", s.core.Spec.Pending, "1", id}, []string{"HSET", s.core.Spec.Ledger, id,
+			old = append(old, []string{"ZADD", s.core.Spec.Pending, "1", id}, []string{"HSET", s.core.Spec.Records, id,
 				fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:"))})
 		}
 		server.Pipe(old...)

@@ -80,7 +80,7 @@ func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) er
 		_ = s.try("look", err)
 		for _, id := range ids {
 			if entry, err := upkeep.BookOf(s.t.Context(), p.core, id); err == nil && !strings.Contains(entry.Text, "!=") {
-				continue // nobody has an intent
+				continue // no process has an intent
 			}
 			_ = s.try("make due",
 				raw.Do(s.t.Context(), raw.B().Zadd().Key(p.core.Spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
@@ -90,7 +90,7 @@ func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) er
 		}
 		p.core.Windows = itemkeys.Windows{Act: itemkeys.UsualWindows.Act}
 	}
-	eventually(s.t, "nobody else sweeps", func() bool {
+	eventually(s.t, "no other process sweeps", func() bool {
 		done, err := p.Sweep(s.t.Context(), SweepOptions{})
 		if err != nil {
 			s.t.Errorf("sweep: %v", err)
@@ -129,7 +129,7 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 
 // scenes say what may happen to one item. Each gives what was wrong at the end.
 var scenes = map[string]func(s *scene) []string{
-	"a newer program keeps the ledger": newerFormsApart,
+	"a newer program has written the index record": newerFormsApart,
 	"a writer is stopped before it writes, until others have taken over": func(s *scene) []string {
 		a_, b := s.process(), s.process()
 		at(a_, "opened", func() error { return s.rest(b, a_) })
@@ -279,9 +279,10 @@ func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	for guard, m := range map[string]struct{ instead, scene string }{
 		"if not e then return redis.error_reply(newer) end": {
 			"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end",
-			"a newer program keeps the ledger"},
-		"if foreign(said) then return redis.error_reply(newer)": {"if false then return", "a newer program keeps the ledger"},
-		"  if foreign(nil, text) then return nil end\n":         {"", "a newer program keeps the ledger"},
+			"a newer program has written the index record"},
+		"if foreign(said) then return redis.error_reply(newer)": {"if false then return",
+			"a newer program has written the index record"},
+		"  if foreign(nil, text) then return nil end\n": {"", "a newer program has written the index record"},
 		"if ms > tonumber(deadline) then return {'late'": {"if false then return {'late'",
 			"a writer is stopped before it writes, until others have taken over"},
 		"> tonumber(ARGV[1]) then return 'late' end": {"> 1e15 then return 'late' end",

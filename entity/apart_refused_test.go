@@ -34,7 +34,7 @@ func TestApartRefused(t *testing.T) {
 	spec.Key = func(id string) (string, error) { return part(spec.Prefix, id) }
 	spec.Parse = func(key string) (string, bool) { return strings.CutPrefix(key, spec.Prefix) }
 	// The books share a slot, and it is another one.
-	spec.Expires, spec.Ledger, spec.Lease = "{m}:expiry", "{m}:ledger", "{m}:sweep"
+	spec.Expires, spec.Records, spec.Lease = "{m}:expiry", "{m}:ledger", "{m}:sweep"
 	spec.OnDelete = []Event{{Mode: Append, Channel: "{i}:log", Data: []Part{{Name: "gone"}}}}
 	notes := storeOf(open(t, cluster.URL()), spec)
 	if _, err := notes.Create(t.Context(), "1", a("k", 5)); err != nil || !notes.core.CrossSlot {

@@ -32,7 +32,7 @@ func spreadOn(t *testing.T, c *keywright.Client, prefix string,
 	edits ...func(*Spec[string, note])) *Store[string, note] {
 	t.Helper()
 	spec := noteSpec(prefix)
-	spec.Expires, spec.Ledger, spec.Lease = "{"+prefix+"}:expiry", "{"+prefix+"}:ledger", "{"+prefix+"}:sweep"
+	spec.Expires, spec.Records, spec.Lease = "{"+prefix+"}:expiry", "{"+prefix+"}:ledger", "{"+prefix+"}:sweep"
 	for _, edit := range edits {
 		edit(spec)
 	}
@@ -200,7 +200,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// apartDamage: a check finds what somebody has done by hand, and puts it right.
+// apartDamage: a check finds what a person has changed by hand, and puts it right.
 func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "damage")
 	ctx, raw := t.Context(), notes.core.Client.Raw()
@@ -231,7 +231,7 @@ func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 }
 
 // apartEvents: each change is announced in its step, on a channel that reaches
-// whoever listens at any server.
+// each listener at any server.
 func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 	event := func(channel string) []Event {
 		return []Event{{Mode: Publish, Channel: "events:" + channel, Plain: true, Data: []Part{{Name: "id"}}}}
@@ -355,7 +355,7 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 		"one tag, a stream elsewhere":    {"{n}", func(s *Spec[string, note]) { s.OnExpire = nil }, false, false},
 		"no tag":                         {"n", nil, true, false},
 		"a stream of expiries elsewhere": {"n", func(s *Spec[string, note]) { s.OnExpire = gone }, true, true},
-		"a stream of expiries with the ledger": {"n",
+		"a stream of expiries with the index records": {"n",
 			func(s *Spec[string, note]) {
 				s.OnExpire = []Event{{Mode: Append, Channel: "{n}:gone"}}
 			}, true, false},
@@ -367,8 +367,8 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 			func(s *Spec[string, note]) {
 				s.OnUpdate = []Event{{Mode: PublishSharded, Channel: "n"}}
 			}, true, true},
-		"the ledger away from the expiry times": {"n", func(s *Spec[string, note]) { s.Ledger = "{m}:ledger" }, true, true},
-		"the lease away from the ledger":        {"n", func(s *Spec[string, note]) { s.Lease = "{m}:lease" }, true, true},
+		"the index records away from the expiry times": {"n", func(s *Spec[string, note]) { s.Records = "{m}:ledger" }, true, true},
+		"the lease away from the index records":        {"n", func(s *Spec[string, note]) { s.Lease = "{m}:lease" }, true, true},
 		"an index of its own slot": {"{n}", func(s *Spec[string, note]) { s.Indexes[3].Prefix = "n:due" }, true,
 			false},
 		"items in one slot, a stream with them": {"{i}",
@@ -381,7 +381,7 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 			}, true, true},
 	} {
 		spec := noteSpec(test.prefix)
-		spec.Expires, spec.Ledger, spec.Lease = "{n}:expiry", "{n}:ledger", "{n}:sweep"
+		spec.Expires, spec.Records, spec.Lease = "{n}:expiry", "{n}:ledger", "{n}:sweep"
 		if test.edit != nil {
 			test.edit(spec)
 		}

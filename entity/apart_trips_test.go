@@ -14,7 +14,7 @@ import (
 // counts.
 func apartTrips(t *testing.T, c *keywrighttest.Cluster) {
 	trips := 0
-	notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { trips++; return false }}), "trips")
+	notes := spreadOn(t, deafClient(t, c.URL(), &lossyClient{lose: func() bool { trips++; return false }}), "trips")
 	ctx := t.Context()
 	var item Item[string, note]
 	kept := func(i Item[string, note], err error) error { item = i; return err }

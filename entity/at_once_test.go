@@ -112,7 +112,7 @@ func TestAtOnce(t *testing.T) {
 				_, err := notes.Create(t.Context(), "2", a("first", 1))
 				must(t, err)
 			}, []made{{"1", a("k", 5)}, {"2", late}}, "made present", []string{"1", "2"}},
-			"one is there, and in no ledger": {func() {
+			"one is there, and has no index record": {func() {
 				_, err := notes.Create(t.Context(), "2", a("first", 1))
 				must(t, err)
 				record := s.Do("HGET", "n:ledger", "2").(string)
@@ -127,7 +127,7 @@ func TestAtOnce(t *testing.T) {
 			}, []made{{"1", a("k", 5)}, {"2", late}}, "made record", []string{"1"}},
 			"an index is in the way": {func() { s.Do("SET", "n:idx:kind:k", "in the way") },
 				[]made{{"1", a("other", 5)}, {"2", late}, {"3", a("third", 5)}}, "made error made", []string{"1", "3"}},
-			"the ledger is in the way": {func() { s.Do("SET", "n:ledger", "in the way") }, []made{{"1", a("k", 5)}, {"2", late}},
+			"the key of the index records is in the way": {func() { s.Do("SET", "n:ledger", "in the way") }, []made{{"1", a("k", 5)}, {"2", late}},
 				"error error", nil},
 		} {
 			s.Do("FLUSHALL")
@@ -135,7 +135,7 @@ func TestAtOnce(t *testing.T) {
 			if now.before != nil {
 				now.before()
 			}
-			heard := ear(t, open(t, s.URL()), "n.*")
+			heard := collectPublished(t, open(t, s.URL()), "n.*")
 			if answers := strings.Join(atOnceIn(t, s, notes, now.items...), " "); answers != now.answers {
 				t.Errorf("%s: %s, not %s", name, answers, now.answers)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// together sends writes as one script, as those of many goroutines travel.
-func (s *Store[I, T]) together(t *testing.T, calls ...*itemkeys.Call) []string {
+// runAsOneScript sends writes as one script, as those of many goroutines travel.
+func (s *Store[I, T]) runAsOneScript(t *testing.T, calls ...*itemkeys.Call) []string {
 	t.Helper()
 	var keys []string
 	args := []string{strconv.Itoa(len(calls))}
@@ -60,13 +60,13 @@ func removing(s *Store[string, note], id string, v note) *itemkeys.Call {
 		Drops:    s.core.AllEntries(record)}
 }
 
-// TestVersionsInOneScript: the server's time stands still in a script, and many
+// TestVersionsInOneScript: the server's time does not change in a script, and many
 // writes travel in one.
 func TestVersionsInOneScript(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		got := notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v),
+		got := notes.runAsOneScript(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v),
 			removing(notes, "1", v), creating(t, notes, "1", v))
 		if got[0] == "" || got[0] != got[1] || got[2] <= got[1] || got[4] <= got[3] {
 			t.Errorf("versions %s", got)
@@ -175,7 +175,7 @@ func TestTTLInOneScript(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "2", v))
+		notes.runAsOneScript(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "2", v))
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)
 		}
@@ -208,7 +208,7 @@ func mortal(s asked, prefix string) (wrong []string) {
 	return wrong
 }
 
-// TestIndexOutlivesUpdate: whoever prolongs an item prolongs its indexes.
+// TestIndexOutlivesUpdate: a call that prolongs an item prolongs its indexes.
 func TestIndexOutlivesUpdate(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
@@ -324,7 +324,7 @@ func log(what string, fields ...Part) []Event {
 	return []Event{{Mode: Append, Channel: "n:log", Data: append([]Part{{Name: what, Form: value.Quoted}}, fields...)}}
 }
 
-// TestPoison: an index or a stream that somebody has replaced by another type
+// TestPoison: an index or a stream that another client has replaced by another type
 // holds up nothing else, and no event is lost.
 func TestPoison(t *testing.T) {
 	t.Parallel()
@@ -386,7 +386,7 @@ func taskSpec(sliding bool) *Spec[string, task] {
 			value.Required("level", value.Int(0, 9), func(n *task) *int64 { return &n.Level }),
 		}},
 		Indexes: []Index[task]{{Name: "kind+score", Field: "kind", Score: "score", Prefix: "t:by:", Key: by}},
-		Expires: "t:expiry", Ledger: "t:ledger", Lease: "t:lease", IndexTTL: 48 * time.Hour,
+		Expires: "t:expiry", Records: "t:ledger", Lease: "t:lease", IndexTTL: 48 * time.Hour,
 	}
 }
 
@@ -424,7 +424,7 @@ func TestOptionalScore(t *testing.T) {
 	})
 }
 
-// TestRule: a TTL by rule is that of what the item is, whoever begins it again.
+// TestRule: a TTL by rule is that of what the item is, whichever call begins it again.
 func TestRule(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {

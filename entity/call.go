@@ -72,7 +72,7 @@ func (s *Store[I, T]) describe(v *T, c *itemkeys.Call) (in map[string]string, er
 		case e.Key != "":
 			c.Drops = append(c.Drops, itemkeys.Entry{Key: e.Key})
 		}
-		in[ix.Name] = "" // it is known that it is nowhere
+		in[ix.Name] = "" // it is known that it is in no key
 		if ix.Field != "" && e.Key != "" {
 			in[ix.Name] = ix.Text(e.Key)
 		}

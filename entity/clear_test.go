@@ -112,7 +112,7 @@ func TestClearBehindMoves(t *testing.T) {
 		must(t, turn.Release(t.Context()))
 		_, err = notes.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
-		if left := s.Do("EXISTS", "n:idx:kind:else", "n:idx:kind:k", notes.core.Spec.Ledger).(int64); left != 0 {
+		if left := s.Do("EXISTS", "n:idx:kind:else", "n:idx:kind:k", notes.core.Spec.Records).(int64); left != 0 {
 			t.Errorf("%d keys are left behind an item that is gone", left)
 		}
 		sound(t, notes)

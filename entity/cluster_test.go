@@ -42,7 +42,7 @@ func onFirst(word string) string {
 	}
 }
 
-// TestSweepRate: a sweep takes no more items per second than it is told to.
+// TestSweepRate: a sweep takes no more items per second than its rate allows.
 func TestSweepRate(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {

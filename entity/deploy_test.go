@@ -43,7 +43,7 @@ func deploy(t *testing.T, old, new *Store[string, note], left func() int) {
 			t.Fatal(err)
 		}
 		priority := 1 + r.Int64N(3)
-		for _, order := range []bool{true, false} { // the second list of a page is foreseen
+		for _, order := range []bool{true, false} { // the second list of a page is answered from the page cache
 			q := Query[note]{Of: new.By("priority+created", strconv.FormatInt(priority, 10)), Newest: order}
 			page, err := new.List(ctx, q)
 			must(t, err)

@@ -4,8 +4,8 @@
 // its entries are swept within a bounded time, and its `expired` event is sent
 // once, whatever dies when.
 //
-// Beside the indexes an entity keeps a ledger: per item the indexes it is in. It
-// is what makes an update take the id out of where it was, and a sweep find the
+// Beside the indexes an entity keeps an index record of each item: the indexes it is in.
+// By it an update takes the id out of its old index keys, and a sweep finds the
 // entries of an item whose hash the server has already removed.
 //
 // It is no object mapper: no relations, no queries but those of the declared
@@ -22,12 +22,12 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/paging"
 	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/entity/internal/writer"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/value"
 )
 
@@ -44,7 +44,7 @@ type Spec[I, T any] struct {
 	Indexes        []Index[T]
 
 	Expires string // the zset of expiry times; "" if items never expire
-	Ledger  string // the hash of what is where
+	Records string // the hash with the index record of each item
 	Pending string // the zset of open intents, where items never expire (in a cluster only)
 	Lease   string // the process that sweeps
 
@@ -120,9 +120,9 @@ var (
 	ErrExists = itemkeys.ErrExists
 	// ErrVersion reports an item that was changed since it was read.
 	ErrVersion = itemkeys.ErrVersion
-	// ErrForm is what is said of a ledger, or of an entry of it, that a newer program keeps. Its class is Refused, and
-	// nothing was changed.
-	ErrForm = ledger.ErrForm
+	// ErrForm reports an index record, or marks of the indexes, that a newer program has written. Its class is Refused,
+	// and nothing was changed.
+	ErrForm = indexrecord.ErrForm
 	// ErrIncomplete reports a list of an index that may lack items: they were written by a program that does not know the
 	// index, and `keywright entities index --apply` was not run since.
 	ErrIncomplete = paging.ErrIncomplete
@@ -152,7 +152,7 @@ func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
 func (s *Store[I, T]) description() *itemkeys.Description {
 	from := s.typed
 	d := &itemkeys.Description{Prefix: from.Prefix, Suffix: from.Suffix, IsItem: s.isItem, Expires: from.Expires,
-		Ledger: from.Ledger, Pending: from.Pending, Lease: from.Lease, IndexTTL: from.IndexTTL, Created: from.Created,
+		Records: from.Records, Pending: from.Pending, Lease: from.Lease, IndexTTL: from.IndexTTL, Created: from.Created,
 		Version: from.Version, Updated: from.Updated, Seconds: from.Seconds, TTLFields: from.TTLFields,
 		OnCreate: from.OnCreate, OnUpdate: from.OnUpdate, OnDelete: from.OnDelete, OnExpire: from.OnExpire}
 	for _, col := range from.Fields.Columns {
@@ -203,7 +203,7 @@ type Item[I, T any] struct {
 	Version int64 // 0 if the declaration has no version
 
 	texts  []itemkeys.StoredText // as they were read, by column
-	record string                // what the ledger said after the write that gave it
+	record string                // its index record after the write that gave it
 }
 
 // Change represents a new value of one field.

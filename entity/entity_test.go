@@ -86,7 +86,7 @@ func noteSpec(prefix string) *Spec[string, note] {
 			{Name: "due", Score: "due", Prefix: prefix + ":idx:due"},
 			{Name: "updated", Score: "updated", Prefix: prefix + ":idx:updated"},
 		},
-		Expires: prefix + ":idx:expiry", Ledger: prefix + ":ledger", Lease: prefix + ":sweep", IndexTTL: 48 * time.Hour,
+		Expires: prefix + ":idx:expiry", Records: prefix + ":ledger", Lease: prefix + ":sweep", IndexTTL: 48 * time.Hour,
 		Created: "created", Version: "version", Updated: "updated",
 	}
 }

@@ -50,7 +50,8 @@ func TestBareSpec(t *testing.T) {
 		must(t, err)
 		spec := &Spec[string, struct{}]{entry: notes.core.Entry, Prefix: notes.core.Spec.Prefix, Key: notes.typed.Key,
 			Parse: notes.typed.Parse, Fields: &value.Fields[struct{}]{},
-			Expires: notes.core.Spec.Expires, Ledger: notes.core.Spec.Ledger, Lease: notes.core.Spec.Lease, IndexTTL: notes.core.Spec.IndexTTL}
+			Expires: notes.core.Spec.Expires, Records: notes.core.Spec.Records,
+			Lease: notes.core.Spec.Lease, IndexTTL: notes.core.Spec.IndexTTL}
 		for _, ix := range notes.core.Spec.Indexes {
 			spec.Indexes = append(spec.Indexes,
 				Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: ix.Prefix})

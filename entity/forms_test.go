@@ -90,10 +90,10 @@ func TestStoredFormsApart(t *testing.T) {
 	}
 }
 
-// newerForms say what a newer program may keep in a ledger: of one item, or of all.
+// newerForms say what a newer program may write as index record of an item, or as marks.
 var newerForms = map[string]func(id, said string) (field, text string){
 	"an item":              func(id, _ string) (string, string) { return id, "2 anything at all" },
-	"the ledger":           func(_, said string) (string, string) { return "", "\x02" + said[1:] },
+	"the marks":            func(_, said string) (string, string) { return "", "\x02" + said[1:] },
 	"a state of one":       func(_, said string) (string, string) { return "", said + "*other|n:idx:other\n" },
 	"nothing that is ours": func(string, string) (string, string) { return "", "2" },
 }
@@ -103,7 +103,7 @@ var newerForms = map[string]func(id, said string) (field, text string){
 func newerForm(t *testing.T, notes *Store[string, note], what string, do func(key string, words ...string) any,
 	contents func() string) (wrong []string) {
 	t.Helper()
-	ctx, ledger := t.Context(), notes.core.Spec.Ledger
+	ctx, records := t.Context(), notes.core.Spec.Records
 	for _, id := range []string{"1", "gone"} {
 		_, err := notes.Create(ctx, id, a("k", 1))
 		must(t, err)
@@ -112,8 +112,8 @@ func newerForm(t *testing.T, notes *Store[string, note], what string, do func(ke
 	must(t, err)
 	do(notes.core.Key("gone"), "DEL", notes.core.Key("gone"))
 	for _, id := range []string{"1", "gone"} {
-		field, text := newerForms[what](id, do(ledger, "HGET", ledger, "").(string))
-		do(ledger, "HSET", ledger, field, text)
+		field, text := newerForms[what](id, do(records, "HGET", records, "").(string))
+		do(records, "HSET", records, field, text)
 	}
 	do(notes.core.Spec.Expires, "ZADD", notes.core.Spec.Expires, "1", "gone")
 	notes.core.Token = atomic.Value{} // it has agreed to nothing yet
@@ -149,7 +149,7 @@ func newerForm(t *testing.T, notes *Store[string, note], what string, do func(ke
 		}
 		err := act()
 		if class, _ := keywright.ClassOf(err); !errors.Is(err, ErrForm) ||
-			class != keywright.Refused && name != "many" && name != "sweep" || !strings.Contains(err.Error(), ledger) {
+			class != keywright.Refused && name != "many" && name != "sweep" || !strings.Contains(err.Error(), records) {
 			wrong = append(wrong, fmt.Sprintf("%s of %s: %v", name, what, err))
 		}
 		if after := contents(); after != before {
@@ -200,7 +200,7 @@ func TestASweepGoesPastNewerForms(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 50 {
 			s.Do("ZADD", notes.core.Spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))
-			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), map[bool]string{true: "2", false: "="}[i%5 < 3])
+			s.Do("HSET", notes.core.Spec.Records, fmt.Sprint(i), map[bool]string{true: "2", false: "="}[i%5 < 3])
 		}
 		swept, err := notes.Sweep(t.Context(), SweepOptions{Batch: 4})
 		if left := s.Do("ZCARD", notes.core.Spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err,

@@ -38,7 +38,7 @@ func TestGoingInCluster(t *testing.T) {
 }
 
 // TestGoingApart: items over all slots. Only those on the full server go, although
-// the index, elsewhere, names all of them; also when it is the one with the ledger.
+// the index, elsewhere, names all of them; also when it is the one with the index records.
 func TestGoingApart(t *testing.T) {
 	gate.Skip(t, "a check over slots calls what comes closer to its end while it looks a fault of its expiry time")
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestShortenIsNeverLonger(t *testing.T) {
 	}
 	rapid.Check(gate.Fixed(t), func(r *rapid.T) {
 		ends := make([]int64, items)
-		for i := range ends { // begin anew
+		for i := range ends { // begin again
 			key := fmt.Sprintf("1-%d", i)
 			ends[i] = now() + rapid.Int64Range(600, 7200).Draw(r, "lifetime")*1000
 			s.Do("PEXPIREAT", "n:item:"+key, strconv.FormatInt(ends[i], 10))

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hostile are texts that somebody may take for something else.
+// hostile are texts that a reader may take for something else.
 var hostile = []string{"0", "-", "1", "-1", "007", "1e3", "nan", "inf", "(1", "[a", "@x", "@kind", "#", "*", "=", "==",
 	"kind=1", "=kind=4", "a=b", "'", `"`, `\`, `\"`, "]]", "--", "%", "%s", "\n", "\r\n", "\x00", "\x00\x00", "a\x00b",
 	"\x1f", "\x7f", "\xff", "\xc3\x28", "ü", "☃", "\u2028", "</script>", "{}", "{a}", " ", "x y",

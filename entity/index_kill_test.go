@@ -232,13 +232,13 @@ func builders(t *testing.T, url string, left func() int) {
 	}
 }
 
-// TestABuildKeepsToItsRate: a build looks at no more items per second than it is told to.
+// TestABuildKeepsToItsRate: a build looks at no more items per second than its rate allows.
 func TestABuildKeepsToItsRate(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		const items, rate = 700, 1400
 		for i := range items {
-			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), "=")
+			s.Do("HSET", notes.core.Spec.Records, fmt.Sprint(i), "=")
 		}
 		began, passed, slow := time.Now(), 0, time.Duration(0)
 		_, err := notes.Indexes(t.Context(), IndexOptions{Apply: true, Rate: rate, Passed: func(n int) {

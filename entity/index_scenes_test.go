@@ -122,7 +122,7 @@ var mixtures = map[string]func(m *mixed){
 		at(builder, "opened", func() error { m.move(old, "1", 2); return nil })
 		m.build(builder, IndexOptions{Apply: true})
 	},
-	"an intent is opened after the builder has read the ledger, and its owner dies": func(m *mixed) {
+	"an intent is opened after the builder has read the index records, and its owner dies": func(m *mixed) {
 		dying := m.new()
 		m.create(m.old(), "1", 1)
 		at(dying, "opened", dies)

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/upkeep"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
@@ -58,7 +58,7 @@ func serverOf(c *keywrighttest.Cluster, key string) *keywrighttest.Server {
 // missing.
 func lists(t *testing.T, s *Store[string, note], priority int64) (out []string, incomplete bool) {
 	t.Helper()
-	for range 2 { // the second page is foreseen
+	for range 2 { // the second page is answered from the page cache
 		p, err := s.List(t.Context(), Query[note]{Of: s.By("priority+created", strconv.FormatInt(priority, 10)), Limit: 1000})
 		must(t, err)
 		out, incomplete = ids(p), incomplete || p.Incomplete
@@ -161,7 +161,7 @@ func TestIncompleteSaysSo(t *testing.T) {
 		}
 		says("built again", false)
 		everywhere(t, new)
-		do(new.core.Spec.Ledger, "HDEL", new.core.Spec.Ledger, "")
+		do(new.core.Spec.Records, "HDEL", new.core.Spec.Records, "")
 		lost := func(when string) {
 			t.Helper()
 			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k")}); err != nil || !p.Incomplete {
@@ -364,7 +364,7 @@ func TestRemovedWhileWritten(t *testing.T) {
 		must(t, b.Begin(ctx))
 		b.Again()
 		var page []itemkeys.Registration
-		for some, err := range old.core.ScanLedger(ctx) {
+		for some, err := range old.core.ScanRecords(ctx) {
 			must(t, err)
 			page = append(page, some...)
 		}
@@ -402,7 +402,7 @@ func TestIncompleteAfterPut(t *testing.T) {
 			if _, incomplete := lists(t, new, 1); incomplete {
 				t.Errorf("%d: not complete before", round)
 			}
-			old.core.Token.Store(strings.Repeat(" ", ledger.TokenSize)) // a process that begins
+			old.core.Token.Store(strings.Repeat(" ", indexrecord.TokenSize)) // a process that begins
 			if must(t, write()); true {
 				if _, incomplete := lists(t, new, 1); !incomplete {
 					t.Errorf("%d: complete after", round)
@@ -469,7 +469,7 @@ func TestManyAtOnceLeaveNoGap(t *testing.T) {
 		old := storeOf(open(t, s.URL()), spec)
 		same(t, "answers", atOnceIn(t, s, old, made{"1", a("k", 1)}, made{"2", a("k", 1)}), []string{"indexes", "indexes"})
 		if n := s.Do("HLEN", "n:ledger").(int64); n != 2 {
-			t.Errorf("%d in the ledger", n)
+			t.Errorf("%d index records", n)
 		}
 	})
 }

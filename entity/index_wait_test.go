@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/upkeep"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -61,13 +61,13 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	notes := spread(t, c.URL(), "n")
-	server := serverOf(c, notes.core.Spec.Ledger)
+	server := serverOf(c, notes.core.Spec.Records)
 	_, err := notes.Create(t.Context(), "whole", a("k", 1))
 	must(t, err)
 	builders := func(id string) []string {
 		t.Helper()
 		must(t, crossslot.Open(t.Context(), notes.core, crossslot.NewIntent(id, crossslot.Writing), ""))
-		record, _ := server.Do("HGET", notes.core.Spec.Ledger, id).(string)
+		record, _ := server.Do("HGET", notes.core.Spec.Records, id).(string)
 		return crossslot.IntentsOf(record).Builders
 	}
 	if got := builders("before"); len(got) != 1 || got[0] != "" {
@@ -78,8 +78,8 @@ func TestIntentsNameTheBuilders(t *testing.T) {
 	if b.Builds {
 		t.Error("all is complete, and it builds")
 	}
-	said := server.Do("HGET", notes.core.Spec.Ledger, "").(string)
-	server.Do("HSET", notes.core.Spec.Ledger, "", said[:ledger.TokenSize]+strings.ReplaceAll(said[ledger.TokenSize:],
+	said := server.Do("HGET", notes.core.Spec.Records, "").(string)
+	server.Do("HSET", notes.core.Spec.Records, "", said[:indexrecord.TokenSize]+strings.ReplaceAll(said[indexrecord.TokenSize:],
 		"+", "-"))
 	must(t, b.Begin(t.Context()))
 	if !b.Builds {
@@ -110,13 +110,13 @@ func TestABuildThatWaits(t *testing.T) {
 	now, err := notes.core.Now(t.Context())
 	must(t, err)
 	if off := time.Since(time.UnixMilli(now)).Abs(); off > time.Minute {
-		t.Errorf("the clock of the ledger is off by %v", off)
+		t.Errorf("the clock of the server with the index records is off by %v", off)
 	}
 	for what, opened := range map[string]string{
 		"tomorrow": strconv.FormatInt(now+86_400_000, 10), "a number that is too long": strings.Repeat("9", 30),
 	} {
 		intent := "t=1:tm=0:k=1:wo=" + strconv.Itoa(len(opened)) + ":" + opened
-		serverOf(c, notes.core.Spec.Ledger).Do("HSET", notes.core.Spec.Ledger, "open",
+		serverOf(c, notes.core.Spec.Records).Do("HSET", notes.core.Spec.Records, "open",
 			"=!="+strconv.Itoa(len(intent))+":"+intent)
 		b := &upkeep.Indexing{Store: notes.core, Options: IndexOptions{Apply: true}, Waiting: []string{"open"}}
 		ctx, cancel := context.WithTimeout(t.Context(), expect.Patience)

@@ -69,13 +69,13 @@ func settleLand(t *testing.T, s *keywrighttest.Server, number int, url string, b
 	return l
 }
 
-// told returns how many events there are.
-func (l *land) told() int64 { n, _ := l.Do("XLEN", "n:log").(int64); return n }
+// eventCount returns how many events there are.
+func (l *land) eventCount() int64 { n, _ := l.Do("XLEN", "n:log").(int64); return n }
 
 // kill kills a process in the middle of its writes, and starts another one.
 func (l *land) kill(t *testing.T, meanwhile func()) {
-	began := l.told()
-	eventually(t, "they write", func() bool { return l.told() > began+20 })
+	began := l.eventCount()
+	eventually(t, "they write", func() bool { return l.eventCount() > began+20 })
 	meanwhile()
 	victim := l.rand.IntN(len(l.all))
 	must(t, l.all[victim].cmd.Process.Kill())
@@ -114,19 +114,19 @@ func (l *land) End(t *testing.T, forever int) {
 	alive := 0
 	for id, is := range lives {
 		if got, err := l.notes.Exists(t.Context(), id); err != nil || got != is {
-			t.Errorf("%s: that it is there is %v, told was %v (%v)", id, got, is, err)
+			t.Errorf("%s: that it is there is %v, reported was %v (%v)", id, got, is, err)
 		}
 		if is {
 			alive++
 		}
 	}
 	if checked.Items != alive || checked.Expired != 0 {
-		t.Errorf("%+v, told of %d", checked, alive)
+		t.Errorf("%+v, events of %d", checked, alive)
 	}
 	for _, w := range mortal(l, "n:") {
 		t.Error(w)
 	}
-	t.Logf("database %d: %d events, %d ends, %d alive", l.number, l.told(), ends, alive)
+	t.Logf("database %d: %d events, %d ends, %d alive", l.number, l.eventCount(), ends, alive)
 }
 
 // Run kills processes while the plague is at work.
@@ -167,7 +167,7 @@ func (p plague) Run(t *testing.T, kills, backlog int) {
 }
 
 // TestKills: writers and sweepers are killed in the middle of it, whatever happens
-// meanwhile. After one sweep no entry is stale, none is missing, and each item was told
+// meanwhile. After one sweep no entry is stale, none is missing, and each item was reported
 // of once, in each database. KEYWRIGHT_KILLS makes it longer, and
 // KEYWRIGHT_SOAK the backlog: `make soak` has 200 and 100,000.
 func TestKills(t *testing.T) {
@@ -190,7 +190,7 @@ func plagued(t *testing.T) (kills, backlog int) {
 }
 
 // TestKillsApart: the same where the keys are in several slots: many items expire, the
-// slot of the ledger moves while processes are killed, and each third dies while the
+// slot of the index records moves while processes are killed, and each third dies while the
 // servers' memory is full.
 func TestKillsApart(t *testing.T) {
 	gate.Skip(t, "10 processes are killed, and slots move meanwhile")
@@ -217,11 +217,11 @@ func TestKillsApart(t *testing.T) {
 	}
 	for i := range kills {
 		victim := i % len(all)
-		all[victim].heard(20)
+		all[victim].waitLines(20)
 		if i%3 == 0 {
 			memory("100000")
 		} else {
-			c.MoveSlotOf(notes.core.Spec.Ledger, at, 1-at)
+			c.MoveSlotOf(notes.core.Spec.Records, at, 1-at)
 			at = 1 - at
 		}
 		all[victim].kill()

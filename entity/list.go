@@ -187,7 +187,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	}
 	keys := []string{of.Key}
 	if !s.core.CrossSlot {
-		if keys = append(keys, s.core.Spec.Ledger); s.core.Spec.Expires != "" {
+		if keys = append(keys, s.core.Spec.Records); s.core.Spec.Expires != "" {
 			keys = append(keys, s.core.Spec.Expires)
 		}
 	}
@@ -227,10 +227,10 @@ func (s *Store[I, T]) All(ctx context.Context) iter.Seq2[Item[I, T], error] {
 	}
 }
 
-// registered gives the ids in the ledger, page by page.
+// registered gives the ids that have an index record, page by page.
 func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 	return func(yield func([]I, error) bool) {
-		for ids, err := range s.core.ScanLedger(ctx) {
+		for ids, err := range s.core.ScanRecords(ctx) {
 			out := make([]I, 0, len(ids))
 			for _, r := range ids {
 				if id, ok := s.parsed(s.core.Key(r.ID)); ok {

@@ -16,7 +16,7 @@ func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) 
 // Sweeper sweeps until ctx ends, or the client is closed. Any process may run one: they take turns, and
 // when the one at work dies another goes on after a lease. An item's entries and
 // its event are late by Every at most, or by Every and a lease. Errors do not end
-// it; they are told to failed, unless that is nil.
+// it; failed is called with them, unless it is nil.
 func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
 	upkeep.Sweeper(ctx, s.core, o, failed)
 }
@@ -38,8 +38,8 @@ func (s *Store[I, T]) Repair(ctx context.Context, id string, keys ...string) (pr
 }
 
 // Indexes looks how complete the indexes are, and with Apply completes them while
-// programs of any version write: it goes through the ledger, looks at each item of
-// which it does not say where it is in every index, and puts that right in one step.
+// programs of any version write: it goes through the index records, looks at each item
+// whose record lacks an index, and puts that right in one step.
 // What is done is done: after a process was killed the next one goes on. It is complete
 // when nothing was left to do and no writer was there meanwhile that does not know the
 // index. With Remove it takes items out of indexes that are no longer declared. O(items).

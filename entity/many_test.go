@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestMany: each of many items stands for itself, and they travel together.
+// TestMany: each of many items has a result of its own, and they are sent in one call.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {

@@ -25,7 +25,7 @@ type rapidDice struct{ t *rapid.T }
 
 func (d rapidDice) below(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "n") }
 
-// failer describes what is told of a contradiction; it ends the run.
+// failer gets the report of a contradiction; it ends the run.
 type failer interface {
 	Fatalf(format string, args ...any)
 	Helper()
@@ -424,10 +424,10 @@ func (w *world) Sweep() {
 	w.swept()
 }
 
-// swept takes over what has been swept: with faults the ledger says it.
+// swept takes over what has been swept: with faults the index records say it.
 func (w *world) swept() {
 	for id, m := range w.dead {
-		if w.faulty && w.server.Do("HEXISTS", w.notes.core.Spec.Ledger, id).(int64) == 1 {
+		if w.faulty && w.server.Do("HEXISTS", w.notes.core.Spec.Records, id).(int64) == 1 {
 			continue
 		}
 		w.log[id] = append(w.log[id], happened("expired", id, m))
@@ -478,7 +478,7 @@ func TestModel(t *testing.T) {
 		c := open(t, s.URL())
 		rapid.Check(gate.Fixed(t), func(r *rapid.T) {
 			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)), rapid.Bool().Draw(r, "tells"))
-			heard := ear(t, c, w.prefix+".*")
+			heard := collectPublished(t, c, w.prefix+".*")
 			for range rapid.IntRange(1, 50).Draw(r, "steps") {
 				w.Step()
 			}

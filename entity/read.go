@@ -206,7 +206,7 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 		return item, changed, err
 	}
 	args := append([]string{strconv.Itoa(5 + len(fields)), s.core.ID(key), ttl, s.core.Keeps, mode}, fields...)
-	keys := []string{key, s.core.Spec.Expires, s.core.Spec.Ledger}
+	keys := []string{key, s.core.Spec.Expires, s.core.Spec.Records}
 	all, _, err := kernel.RunShared(ctx, &a, s.core.Scripts.Touch, keys, args, found)
 	if err != nil {
 		return Item[I, T]{}, false, s.core.FormError(s.core.ID(key), err)

@@ -172,7 +172,7 @@ func TestRefusedUpdate(t *testing.T) {
 	})
 }
 
-// TestOldIndexIsInTheWay: an item leaves an index that somebody has replaced by
+// TestOldIndexIsInTheWay: an item leaves an index that another client has replaced by
 // another type.
 func TestOldIndexIsInTheWay(t *testing.T) {
 	t.Parallel()
@@ -260,8 +260,8 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 	})
 }
 
-// ear returns everything that is published on channels of a pattern.
-func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []string) {
+// collectPublished returns everything that is published on channels of a pattern.
+func collectPublished(t *testing.T, c *keywright.Client, pattern string) (heard func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	messages, ready, over := make(chan rueidis.PubSubMessage, 1000), make(chan struct{}), make(chan struct{})
@@ -298,7 +298,7 @@ func TestDeadOnFullServer(t *testing.T) {
 			Data: []Part{{Name: "id", Form: value.Quoted}}}}
 		c := open(t, s.URL())
 		notes := storeOf(c, spec)
-		heard := ear(t, c, "n.*")
+		heard := collectPublished(t, c, "n.*")
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
@@ -338,7 +338,7 @@ func TestHalfWay(t *testing.T) {
 	})
 }
 
-// TestStall: a server that stands still in the middle of a script, longer than an
+// TestStall: a server that is frozen in the middle of a script, longer than an
 // item lives, tells of it all the same.
 func TestStall(t *testing.T) {
 	t.Parallel()
@@ -350,7 +350,7 @@ func TestStall(t *testing.T) {
 		notes.core.Scripts = &own
 		_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(10*time.Millisecond))
 		must(t, err)
-		if _, line, err := told(logged(s, "n:log")[0]); err != nil || !strings.HasPrefix(line, "created 1 k 5") {
+		if _, line, err := modelMessage(logged(s, "n:log")[0]); err != nil || !strings.HasPrefix(line, "created 1 k 5") {
 			t.Errorf("%s: %v", logged(s, "n:log"), err)
 		}
 		eventually(t, "it ends", func() bool {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/upkeep"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -110,7 +110,7 @@ func TestCheckWhileWriting(t *testing.T) {
 			"changed by hand": func() error { s.Do("HSET", "n:item:1", "kind", "else"); return nil },
 			"deleted by hand": func() error { s.Do("DEL", "n:item:1"); return nil },
 			"elsewhere meanwhile, and there again": func() error {
-				s.Do("HSET", notes.core.Spec.Ledger, "1", string(ledger.Record(ledger.Place{Index: "kind", Prefix: "n:idx:kind:",
+				s.Do("HSET", notes.core.Spec.Records, "1", string(indexrecord.Encode(indexrecord.Place{Index: "kind", Prefix: "n:idx:kind:",
 					Value: "other"})))
 				return nil
 			},
@@ -119,7 +119,7 @@ func TestCheckWhileWriting(t *testing.T) {
 			must(t, err)
 			texts, there, err := upkeep.IndexedTexts(t.Context(), notes.core, "1")
 			must(t, err)
-			had, _ := s.Do("HGET", notes.core.Spec.Ledger, "1").(string)
+			had, _ := s.Do("HGET", notes.core.Spec.Records, "1").(string)
 			must(t, meanwhile())
 			entries, record := notes.core.ShouldBe(texts, there)
 			before := contents(s, "n:")
@@ -155,7 +155,7 @@ func TestCheckWhileWriting(t *testing.T) {
 		reply, err = tasks.core.Run(t.Context(), "check", tasks.core.Scripts.Repair, keywright.Idempotent, keys, args...)
 		must(t, err)
 		same(t, "made, in no index", reply, []string{"changed"})
-		record := s.Do("HGET", tasks.core.Spec.Ledger, "1").(string)
+		record := s.Do("HGET", tasks.core.Spec.Records, "1").(string)
 		s.Do("DEL", tasks.core.Key("1"))
 		keys, args = upkeep.Comparison(tasks.core, "1", fields, true, record, record, nil, true)
 		reply, err = tasks.core.Run(t.Context(), "check", tasks.core.Scripts.Repair, keywright.Idempotent, keys, args...)
@@ -200,7 +200,7 @@ func TestOneFails(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		s.Do("SET", "n:idx:kind:bad", "in the way")
-		texts := notes.together(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)),
+		texts := notes.runAsOneScript(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)),
 			creating(t, notes, "3", a("k", 5)))
 		if len(texts) != 3 || texts[0] == "" || texts[1] != "" || texts[2] == "" {
 			t.Errorf("%q", texts)

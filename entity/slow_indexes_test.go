@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -32,18 +32,18 @@ func some(ctx context.Context, t *testing.T, s *Store[string, note], items int, 
 	}
 }
 
-// lacking takes from the ledger that items are in indexes which older programs do not know.
+// lacking takes the indexes that older programs do not know out of the index records.
 func lacking(of func(key string) *keywrighttest.Server, notes *Store[string, note], n int) {
-	record := "=" + string(ledger.Record(ledger.Place{Index: "kind", Prefix: notes.core.Spec.Prefix, Value: "k"})[1:])
+	record := "=" + string(indexrecord.Encode(indexrecord.Place{Index: "kind", Prefix: notes.core.Spec.Prefix, Value: "k"})[1:])
 	if notes.core.CrossSlot {
 		record = "=#=1:1@=0:~=1:x"
 	}
 	for i := 0; i < n; i += 1000 {
-		ledger := []string{"HSET", notes.core.Spec.Ledger}
+		records := []string{"HSET", notes.core.Spec.Records}
 		for j := i; j < i+1000; j++ {
-			ledger = append(ledger, fmt.Sprintf("m%06d", j), record)
+			records = append(records, fmt.Sprintf("m%06d", j), record)
 		}
-		of(notes.core.Spec.Ledger).Pipe(ledger)
+		of(notes.core.Spec.Records).Pipe(records)
 	}
 }
 

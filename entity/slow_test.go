@@ -31,7 +31,7 @@ func on(s *keywrighttest.Server) func(string) *keywrighttest.Server {
 	return func(string) *keywrighttest.Server { return s }
 }
 
-// backlog is many items that were there: in indexes, the ledger, and the expiry zset.
+// backlog is many items that were there: in indexes, the index records, and the expiry zset.
 func backlog(of func(key string) *keywrighttest.Server, notes *Store[string, note], n int, ends int64) {
 	in := map[string]string{"kind": "k", "context": "c1", "priority+created": "5", "due": "", "updated": ""}
 	record := notes.core.RecordOf(in, "", true)
@@ -40,14 +40,14 @@ func backlog(of func(key string) *keywrighttest.Server, notes *Store[string, not
 	}
 	kinds, priorities := notes.By("kind", "k").Key, notes.By("priority+created", "5").Key
 	for i := 0; i < n; i += 1000 {
-		kind, pri, ledger, expires := []string{"ZADD", kinds}, []string{"ZADD", priorities},
-			[]string{"HSET", notes.core.Spec.Ledger}, []string{"ZADD", notes.core.Spec.Expires}
+		kind, pri, records, expires := []string{"ZADD", kinds}, []string{"ZADD", priorities},
+			[]string{"HSET", notes.core.Spec.Records}, []string{"ZADD", notes.core.Spec.Expires}
 		for j := i; j < i+1000; j++ {
 			id := fmt.Sprintf("m%06d", j)
 			kind, pri = append(kind, "0", id), append(pri, fmt.Sprint(1+j/100), id)
-			ledger, expires = append(ledger, id, record), append(expires, fmt.Sprint(ends+int64(j)), id)
+			records, expires = append(records, id, record), append(expires, fmt.Sprint(ends+int64(j)), id)
 		}
-		for _, words := range [][]string{kind, pri, ledger, expires} {
+		for _, words := range [][]string{kind, pri, records, expires} {
 			of(words[1]).Pipe(words)
 		}
 	}
@@ -149,7 +149,7 @@ func TestASweepIsBounded(t *testing.T) {
 			in[spec.Indexes[i].Name] = map[bool]string{true: "k"}[spec.Indexes[i].Field != ""]
 		}
 		for i := range items {
-			s.Do("HSET", notes.core.Spec.Ledger, fmt.Sprint(i), notes.core.RecordOf(in, "", true))
+			s.Do("HSET", notes.core.Spec.Records, fmt.Sprint(i), notes.core.RecordOf(in, "", true))
 			s.Do("ZADD", notes.core.Spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))
 			s.Do("ZADD", "n:idx:all0", "0", fmt.Sprint(i))
 		}
@@ -183,17 +183,17 @@ func TestNoScriptIsSlowUnderIntents(t *testing.T) {
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		for name, edits := range map[string][]func(*Spec[string, note]){"n": nil, "f": {forever}} {
 			s := spread(t, c.URL(), name, edits...)
-			ctx, server, due := t.Context(), home(c, s), s.core.LedgerKeys()[0]
+			ctx, server, due := t.Context(), home(c, s), s.core.RecordKeys()[0]
 			_, err := s.Create(ctx, "x", a("k", 5))
 			must(t, err)
 			swift(t, name+": a write", []*keywrighttest.Server{server}, func() {
-				dues, ledger := []string{"ZADD", due}, []string{"HSET", s.core.Spec.Ledger}
+				dues, records := []string{"ZADD", due}, []string{"HSET", s.core.Spec.Records}
 				for i := range 10_000 {
 					dues = append(dues, "1", fmt.Sprint("old", i))
-					ledger = append(ledger, fmt.Sprint("old", i),
+					records = append(records, fmt.Sprint("old", i),
 						fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:")))
 				}
-				server.Pipe(dues, ledger)
+				server.Pipe(dues, records)
 				_, err := s.Put(ctx, "x", a("k", 4))
 				must(t, err)
 				_, err = s.Sweep(ctx, SweepOptions{Rate: 1 << 30, Batch: 1000})

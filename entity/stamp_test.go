@@ -24,7 +24,7 @@ var stampUsed = Field[stampable, time.Time]{"used", func(n *stampable) *time.Tim
 
 func stampableSpec(used value.Codec[time.Time]) *Spec[string, stampable] {
 	base := noteSpec("n")
-	base.Ledger, base.Lease, base.Expires = "{n}:ledger", "{n}:sweep", "{n}:expiry"
+	base.Records, base.Lease, base.Expires = "{n}:ledger", "{n}:sweep", "{n}:expiry"
 	kind := "n:idx:kind:"
 	return &Spec[string, stampable]{entry: base.entry, Prefix: base.Prefix, Key: base.Key, Parse: base.Parse,
 		Fields: &value.Fields[stampable]{Columns: []value.Column[stampable]{
@@ -37,7 +37,7 @@ func stampableSpec(used value.Codec[time.Time]) *Spec[string, stampable] {
 			{Name: "kind", Field: "kind", Prefix: kind, Key: func(n *stampable) (string, error) { return part(kind, n.Kind) }},
 			{Name: "used", Score: "used", Prefix: "n:idx:used"},
 		},
-		Expires: base.Expires, Ledger: base.Ledger, Lease: base.Lease, IndexTTL: base.IndexTTL,
+		Expires: base.Expires, Records: base.Records, Lease: base.Lease, IndexTTL: base.IndexTTL,
 		Updated: "updated", Version: "version",
 		OnUpdate: []Event{{Mode: Publish, Channel: "updated", Data: []Part{{Name: "id", Form: value.Quoted}}}},
 	}

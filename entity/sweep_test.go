@@ -148,8 +148,8 @@ func TestSweepBatch(t *testing.T) {
 				t.Errorf("%d in %s", n, key)
 			}
 		}
-		if n := s.Do("HLEN", notes.core.Spec.Ledger).(int64); n != 4+1 { // and what is said of the indexes
-			t.Errorf("%d in the ledger", n)
+		if n := s.Do("HLEN", notes.core.Spec.Records).(int64); n != 4+1 { // and what is said of the indexes
+			t.Errorf("%d index records", n)
 		}
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)
@@ -193,7 +193,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestSweeper: a sweeper runs until it is told to stop, through errors too.
+// TestSweeper: a sweeper runs until its context ends, through errors too.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {

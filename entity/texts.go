@@ -69,7 +69,7 @@ func (x Texts[I, T]) DeleteSame(ctx context.Context, key string, sums map[string
 func (x Texts[I, T]) id(key string) (I, error) {
 	id, ok := x.s.parsed(key)
 	if !ok {
-		return id, x.s.core.Invalid("item as text", errors.New("the key is none of this entity"))
+		return id, x.s.core.Invalid("item as text", errors.New("the key does not belong to this entity"))
 	}
 	return id, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestWritersAtOnce: eight writers on one item and on few: no entry is left
-// behind, versions grow, and each event is of the item as it then was.
+// over, versions grow, and each event is of the item as it then was.
 func TestWritersAtOnce(t *testing.T) {
 	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
@@ -87,14 +87,14 @@ func TestNothingIsLost(t *testing.T) {
 		seen := map[int64]bool{}
 		for v := range versions {
 			if seen[v] || v <= first.Version {
-				t.Errorf("version %d twice, or behind the first", v)
+				t.Errorf("version %d twice, or older than the first", v)
 			}
 			seen[v] = true
 		}
 		got, err := tasks.Get(t.Context(), "1")
 		must(t, err)
 		if *got.Value.Score != 8*40 || got.Version != first.Version+8*40 {
-			t.Errorf("%d, version %d behind %d", *got.Value.Score, got.Version, first.Version)
+			t.Errorf("%d, version %d is older than %d", *got.Value.Score, got.Version, first.Version)
 		}
 		// Deleted and made again: who has read it before changes nothing.
 		if ok, err := tasks.DeleteItem(t.Context(), got); err != nil || !ok {
@@ -102,7 +102,7 @@ func TestNothingIsLost(t *testing.T) {
 		}
 		made, err := tasks.Create(t.Context(), "1", task{Score: &zero})
 		if must(t, err); made.Version <= got.Version {
-			t.Errorf("version %d behind %d", made.Version, got.Version)
+			t.Errorf("version %d is older than %d", made.Version, got.Version)
 		}
 		if _, err = tasks.Save(t.Context(), got); !errors.Is(err, ErrVersion) {
 			t.Errorf("saved over another: %v", err)

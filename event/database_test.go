@@ -22,11 +22,11 @@ func TestTwoDatabases(t *testing.T) {
 			s := keywrighttest.Start(t, brand)
 			zero, one := open(t, s.URL()), open(t, s.URL()+"/1")
 			for name, config := range map[string]event.Config{"open": {}, "shard": {Sharded: true}} {
-				var atZero, atOne, anywhere heard
+				var atZero, atOne, anywhere received
 				unknown := kernel.New(open(t, s.URL()+"/1").Raw(), keywright.Options{})
 				t.Cleanup(unknown.Close)
-				for c, h := range map[*keywright.Client]*heard{zero: &atZero, one: &atOne, unknown: &anywhere} {
-					_, err := topic(c, config, name).Subscribe(t.Context(), event.Options{}, h.hear)
+				for c, h := range map[*keywright.Client]*received{zero: &atZero, one: &atOne, unknown: &anywhere} {
+					_, err := topic(c, config, name).Subscribe(t.Context(), event.Options{}, h.receive)
 					must(t, err)
 				}
 				must(t, topic(zero, config, name).Publish(t.Context(), note{N: 0}))
@@ -37,8 +37,8 @@ func TestTwoDatabases(t *testing.T) {
 				})
 				if a, b := atZero.messages(),
 					atOne.messages(); len(a) != 2 || a[0].Data.N != 0 || a[1].Data.N != 2 || len(b) != 1 || b[0].Data.N != 1 ||
-					len(atOne.told()) > 0 {
-					t.Errorf("%s: database 0 heard %v, 1 heard %v, %v", name, a, b, atOne.told())
+					len(atOne.reportedNotices()) > 0 {
+					t.Errorf("%s: database 0 heard %v, 1 heard %v, %v", name, a, b, atOne.reportedNotices())
 				}
 			}
 			serving(t, exchange(zero, event.Config{}), event.ServeOptions{},

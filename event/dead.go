@@ -66,7 +66,7 @@ func (c *consumer[M]) bury(ctx context.Context, d *delivery[M]) {
 	defer cancel()
 	buried, err := script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, number).Do(call)
 	switch {
-	case err != nil && !gone(err):
+	case err != nil && !isNoGroup(err):
 		c.tell(err)
 		c.again(d, min(time.Second, 10*time.Millisecond<<min(d.failures, 10)))
 		d.failures++

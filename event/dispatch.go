@@ -192,7 +192,7 @@ func (c *consumer[M]) begin(ctx context.Context, d, done *delivery[M]) (mine, as
 func (c *consumer[M]) insist(ctx context.Context, ask func(context.Context) error) bool {
 	for failures := 0; ctx.Err() == nil && c.life.Err() == nil; failures++ {
 		err := ask(ctx)
-		if err == nil || gone(err) {
+		if err == nil || isNoGroup(err) {
 			return true
 		}
 		if ctx.Err() == nil {

@@ -85,14 +85,14 @@ func topic(c *keywright.Client, config event.Config, who string) event.Topic[not
 	return event.New(keywright.Binding{Client: c, Entry: &noteOf, Key: "notes:" + who}, &notes, config)
 }
 
-// heard holds the messages and notices of a subscription.
-type heard struct {
+// received holds the messages and notices of a subscription.
+type received struct {
 	mu      sync.Mutex
 	all     []event.Message[note]
 	notices []error
 }
 
-func (h *heard) hear(m event.Message[note], err error) {
+func (h *received) receive(m event.Message[note], err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
@@ -102,13 +102,13 @@ func (h *heard) hear(m event.Message[note], err error) {
 	h.all = append(h.all, m)
 }
 
-func (h *heard) messages() []event.Message[note] {
+func (h *received) messages() []event.Message[note] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]event.Message[note](nil), h.all...)
 }
 
-func (h *heard) told() []error {
+func (h *received) reportedNotices() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]error(nil), h.notices...)
@@ -117,9 +117,9 @@ func (h *heard) told() []error {
 func testTopic(t *testing.T, url string) {
 	c, other := open(t, url), open(t, url)
 	for _, config := range []event.Config{{}, {Plain: true}, {Sharded: true}, {Plain: true, Sharded: true}} {
-		var h heard
+		var h received
 		who := fmt.Sprintf("%v-%v", config.Plain, config.Sharded)
-		stop, err := topic(c, config, who).Subscribe(t.Context(), event.Options{}, h.hear)
+		stop, err := topic(c, config, who).Subscribe(t.Context(), event.Options{}, h.receive)
 		must(t, err)
 		for i := range 50 {
 			must(t, topic(other, config, who).Publish(t.Context(), note{N: i}))
@@ -133,20 +133,20 @@ func testTopic(t *testing.T, url string) {
 		}
 		stop()
 		must(t, topic(other, config, who).Publish(t.Context(), note{}))
-		if len(h.messages()) != 50 || len(h.told()) > 0 {
-			t.Errorf("after the end: %d messages, %v", len(h.messages()), h.told())
+		if len(h.messages()) != 50 || len(h.reportedNotices()) > 0 {
+			t.Errorf("after the end: %d messages, %v", len(h.messages()), h.reportedNotices())
 		}
 	}
 }
 
 func testPatternAndJoin(t *testing.T, url string) {
 	c := open(t, url)
-	var all, two heard
+	var all, two received
 	_, err := event.Pattern(topic(c, event.Config{}, ""), "notes:*",
-		func(name string) bool { return !strings.HasSuffix(name, "x") }).Subscribe(t.Context(), event.Options{}, all.hear)
+		func(name string) bool { return !strings.HasSuffix(name, "x") }).Subscribe(t.Context(), event.Options{}, all.receive)
 	must(t, err)
 	_, err = event.Join(topic(c, event.Config{}, "a"), topic(c, event.Config{}, "x")).Subscribe(t.Context(),
-		event.Options{}, two.hear)
+		event.Options{}, two.receive)
 	must(t, err)
 	for i, who := range []string{"a", "b", "x"} {
 		must(t, topic(c, event.Config{}, who).Publish(t.Context(), note{N: i}))
@@ -161,7 +161,7 @@ func testPatternAndJoin(t *testing.T, url string) {
 		t.Errorf("%v", channels)
 	}
 	_, err = event.Pattern(topic(c, event.Config{Sharded: true}, ""), "notes:*", nil).Subscribe(t.Context(),
-		event.Options{}, all.hear)
+		event.Options{}, all.receive)
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 		t.Errorf("a pattern of sharded channels: %v", err)
 	}
@@ -177,16 +177,16 @@ func TestGap(t *testing.T) {
 				proxy := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 				mine := topic(open(t, "redis://"+proxy.Addr()), event.Config{Sharded: sharded}, "a")
 				theirs := topic(open(t, s.URL()), event.Config{Sharded: sharded}, "a")
-				var h heard
-				_, err := mine.Subscribe(t.Context(), event.Options{}, h.hear)
+				var h received
+				_, err := mine.Subscribe(t.Context(), event.Options{}, h.receive)
 				must(t, err)
 				for round, fault := range []func(){proxy.Cut, s.Restart} {
 					must(t, theirs.Publish(t.Context(), note{N: 1}))
 					eventually(t, "it is heard", func() bool { return len(h.messages()) == 2*round+1 })
 					fault()
-					eventually(t, "the gap is told", func() bool { return len(h.told()) == round+1 })
-					if gap := (*event.Gap)(nil); !errors.As(h.told()[round], &gap) || gap.Channel != "notes:a" {
-						t.Fatalf("%v", h.told())
+					eventually(t, "the gap is told", func() bool { return len(h.reportedNotices()) == round+1 })
+					if gap := (*event.Gap)(nil); !errors.As(h.reportedNotices()[round], &gap) || gap.Channel != "notes:a" {
+						t.Fatalf("%v", h.reportedNotices())
 					}
 					eventually(t, "it goes on", func() bool { return theirs.Publish(t.Context(), note{N: 2}) == nil })
 					eventually(t, "it is heard", func() bool { return len(h.messages()) == 2*round+2 })
@@ -199,7 +199,7 @@ func TestGap(t *testing.T) {
 // The subscription of a sharded channel follows its slot.
 func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 	c := open(t, cluster.URL())
-	var h heard
+	var h received
 	names := map[string]event.Topic[note]{}
 	for i := 0; len(names) < 4; i++ {
 		if name := fmt.Sprint(i); slot.Of([]byte("notes:"+name)) < 40 {
@@ -207,11 +207,11 @@ func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 		}
 	}
 	for _, one := range names {
-		_, err := one.Subscribe(t.Context(), event.Options{}, h.hear)
+		_, err := one.Subscribe(t.Context(), event.Options{}, h.receive)
 		must(t, err)
 	}
 	cluster.MoveSlots(0, 1, 40)
-	eventually(t, "the gaps are told", func() bool { return len(h.told()) >= 4 })
+	eventually(t, "the gaps are told", func() bool { return len(h.reportedNotices()) >= 4 })
 	for name, one := range names {
 		eventually(t, "channel "+name+" is heard", func() bool {
 			if err := one.Publish(t.Context(), note{Key: name}); err != nil {
@@ -225,22 +225,22 @@ func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 // A slow handler loses messages, gets their number, and holds up no one.
 func TestDropped(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
-	slow, quick := heard{}, heard{}
+	slow, quick := received{}, received{}
 	held := make(chan struct{})
 	one := topic(c, event.Config{}, "a")
 	_, err := one.Subscribe(t.Context(), event.Options{Buffer: 10},
-		func(m event.Message[note], err error) { <-held; slow.hear(m, err) })
+		func(m event.Message[note], err error) { <-held; slow.receive(m, err) })
 	must(t, err)
-	_, err = one.Subscribe(t.Context(), event.Options{}, quick.hear)
+	_, err = one.Subscribe(t.Context(), event.Options{}, quick.receive)
 	must(t, err)
 	for i := range 100 {
 		must(t, one.Publish(t.Context(), note{N: i}))
 	}
 	eventually(t, "the other one hears all", func() bool { return len(quick.messages()) == 100 })
 	close(held)
-	eventually(t, "the drop is told", func() bool { return len(slow.told()) > 0 })
+	eventually(t, "the drop is told", func() bool { return len(slow.reportedNotices()) > 0 })
 	lost := 0
-	for _, notice := range slow.told() {
+	for _, notice := range slow.reportedNotices() {
 		if d := (*event.Dropped)(nil); errors.As(notice, &d) {
 			lost += d.Messages
 		}

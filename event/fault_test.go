@@ -88,9 +88,9 @@ func TestFailover(t *testing.T) {
 			one := topic(c, event.Config{Sharded: true}, "a")
 			s := event.NewStream(keywright.Binding{Client: c, Entry: &streamOf},
 				event.StreamKeys{Main: "{notes:a}", Dead: "{notes:a}:dead"}, &notes, event.StreamConfig{Retry: 1000})
-			var h heard
+			var h received
 			var got log
-			_, err := one.Subscribe(t.Context(), event.Options{}, h.hear)
+			_, err := one.Subscribe(t.Context(), event.Options{}, h.receive)
 			must(t, err)
 			started(t, s, "g", event.RunOptions[note]{Lease: time.Second},
 				func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
@@ -98,7 +98,7 @@ func TestFailover(t *testing.T) {
 			must(t, one.Publish(t.Context(), note{}))
 			eventually(t, "both are heard", func() bool { return len(h.messages()) == 1 && len(got.numbers()) == 1 })
 			cluster.Nodes[owner].Kill()
-			eventually(t, "the gap is told", func() bool { return len(h.told()) > 0 })
+			eventually(t, "the gap is told", func() bool { return len(h.reportedNotices()) > 0 })
 			eventually(t, "the channel goes on", func() bool {
 				return one.Publish(t.Context(), note{N: 1}) == nil && len(h.messages()) > 1
 			})

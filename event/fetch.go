@@ -28,7 +28,7 @@ func (c *consumer[M]) read(ctx context.Context) {
 			failures = 0
 			continue
 		}
-		if c.made = c.made && !gone(err); !c.made && c.create(ctx) == nil {
+		if c.made = c.made && !isNoGroup(err); !c.made && c.create(ctx) == nil {
 			continue
 		}
 		failures++
@@ -57,8 +57,8 @@ func (c *consumer[M]) next(ctx context.Context, free int) error {
 	return c.fetch(ctx, free, min(time.Until(c.due), fetchWait))
 }
 
-// gone reports whether an error says that the group, or its stream, is not there.
-func gone(err error) bool { return err != nil && strings.Contains(err.Error(), "NOGROUP") }
+// isNoGroup reports whether an error says that the group, or its stream, is not there.
+func isNoGroup(err error) bool { return err != nil && strings.Contains(err.Error(), "NOGROUP") }
 
 func (c *consumer[M]) create(ctx context.Context) error {
 	begin := "0"

@@ -132,9 +132,9 @@ func TestPanicsCostTheMessage(t *testing.T) {
 func TestTopicHandlerPanics(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
 	one := topic(c, event.Config{}, "a")
-	var h heard
+	var h received
 	stop, err := one.Subscribe(t.Context(), event.Options{}, func(m event.Message[note], err error) {
-		h.hear(m, err)
+		h.receive(m, err)
 		switch {
 		case err != nil:
 			panic("again")
@@ -149,9 +149,9 @@ func TestTopicHandlerPanics(t *testing.T) {
 	for i := range 4 {
 		must(t, one.Publish(t.Context(), note{N: i}))
 	}
-	eventually(t, "all are heard", func() bool { return len(h.messages()) == 4 && len(h.told()) == 2 })
-	if panicked := (*event.Panicked)(nil); !errors.As(h.told()[0], &panicked) || panicked.Channel != "notes:a" {
-		t.Errorf("%v", h.told())
+	eventually(t, "all are heard", func() bool { return len(h.messages()) == 4 && len(h.reportedNotices()) == 2 })
+	if panicked := (*event.Panicked)(nil); !errors.As(h.reportedNotices()[0], &panicked) || panicked.Channel != "notes:a" {
+		t.Errorf("%v", h.reportedNotices())
 	}
 }
 
@@ -245,8 +245,8 @@ func TestCloseEndsAll(t *testing.T) {
 	ends := make(chan error, 10)
 	began := make(chan struct{}, 10)
 	publish(t, journal(other, event.StreamConfig{}), 0, 1)
-	var h heard
-	_, err := topic(c, event.Config{}, "a").Subscribe(t.Context(), event.Options{}, h.hear)
+	var h received
+	_, err := topic(c, event.Config{}, "a").Subscribe(t.Context(), event.Options{}, h.receive)
 	must(t, err)
 	go func() {
 		ends <- journal(c, event.StreamConfig{}).Run(t.Context(), "g", func(ctx context.Context, _ event.Stored[note]) error {
@@ -286,7 +286,7 @@ func TestCloseEndsAll(t *testing.T) {
 		}
 	}
 	eventually(t, "the handler is told", func() bool {
-		told := h.told()
+		told := h.reportedNotices()
 		return len(told) > 0 && errors.Is(told[len(told)-1], keywright.ErrClosed)
 	})
 }
@@ -360,13 +360,13 @@ func TestNewerFormsAreLeft(t *testing.T) {
 	if _, err := j.Read(t.Context(), event.Begin, event.End, 1); !errors.As(err, new(*event.NewerForm)) {
 		t.Errorf("%v", err)
 	}
-	var h heard
-	_, err := topic(c, event.Config{}, "a").Subscribe(t.Context(), event.Options{}, h.hear)
+	var h received
+	_, err := topic(c, event.Config{}, "a").Subscribe(t.Context(), event.Options{}, h.receive)
 	must(t, err)
 	s.Do("PUBLISH", "notes:a", `{"form":2,"timestamp":1,"data":{"n":1}}`)
-	eventually(t, "it is told", func() bool { return len(h.told()) == 1 })
-	if !errors.As(h.told()[0], new(*event.NewerForm)) || len(h.messages()) != 0 {
-		t.Errorf("%v, %v", h.told(), h.messages())
+	eventually(t, "it is told", func() bool { return len(h.reportedNotices()) == 1 })
+	if !errors.As(h.reportedNotices()[0], new(*event.NewerForm)) || len(h.messages()) != 0 {
+		t.Errorf("%v, %v", h.reportedNotices(), h.messages())
 	}
 	s.Do("XADD", "{journal}:dead", "*", "form", "2", "id", "1-1")
 	if _, err := j.Dead(t.Context(), event.Begin, 1); !errors.As(err, new(*event.NewerForm)) {
@@ -395,8 +395,8 @@ func TestFixtures(t *testing.T) {
 		dead[1].Original != "1-2" {
 		t.Errorf("%+v", dead)
 	}
-	var h heard
-	_, err = topic(c, event.Config{}, "a").Subscribe(t.Context(), event.Options{}, h.hear)
+	var h received
+	_, err = topic(c, event.Config{}, "a").Subscribe(t.Context(), event.Options{}, h.receive)
 	must(t, err)
 	s.Do("PUBLISH", "notes:a", `{"timestamp":1700000000000,"data":{"n":3}}`)
 	eventually(t, "it is heard", func() bool { return len(h.messages()) == 1 })

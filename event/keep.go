@@ -102,7 +102,7 @@ func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, e
 		op := script("pulse", s, keywright.Idempotent, standard.pulse, s.keys.main(), args, numbers)
 		replies = append(replies, keywright.Queue(&batch, op))
 	}
-	if err := batch.Run(ctx); gone(err) {
+	if err := batch.Run(ctx); isNoGroup(err) {
 		return ids, nil
 	} else if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (c *consumer[M]) giveBack(ctx context.Context) error {
 	for part := range slices.Chunk(c.letGo(), 2*chunk) {
 		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease), givenBack}, part...)
 		_, err := script("give back", s, keywright.Idempotent, standard.giveBack, s.keys.main(), args, number).Do(ctx)
-		if err != nil && !gone(err) {
+		if err != nil && !isNoGroup(err) {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (c *consumer[M]) end(ctx context.Context) {
 	if err == nil {
 		err = c.remove(ctx, []string{c.o.Name})
 	}
-	if !gone(err) {
+	if !isNoGroup(err) {
 		c.tell(err)
 	}
 }

@@ -134,16 +134,16 @@ func (t Topics[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer leave()
-		t.deliver(ctx, in, func(m Message[M], err error) bool { t.hear(handle, m, err); return true })
+		t.deliver(ctx, in, func(m Message[M], err error) bool { t.dispatch(handle, m, err); return true })
 		if err := t.one.client.Ended(ctx, "subscribe", t.one.entry); err != nil {
-			t.hear(handle, Message[M]{}, err)
+			t.dispatch(handle, Message[M]{}, err)
 		}
 	})
 	return sync.OnceFunc(func() { end(); wg.Wait() }), nil
 }
 
-// hear calls handle, and tells it if it has panicked.
-func (t Topics[M]) hear(handle Handle[M], m Message[M], err error) {
+// dispatch calls handle, and tells it if it has panicked.
+func (t Topics[M]) dispatch(handle Handle[M], m Message[M], err error) {
 	call := func(m Message[M], err error) error {
 		return guarded("the handler", func() error { handle(m, err); return nil })
 	}
@@ -292,7 +292,7 @@ func (in *inbox) put(i item) {
 // between makes the one before needless: a handler that receives the later looks later.
 func (in *inbox) notice(i item) {
 	in.mu.Lock()
-	if at := in.told(i); at >= 0 {
+	if at := in.lastSameNotice(i); at >= 0 {
 		in.items = slices.Delete(in.items, at, at+1)
 		in.addUp(at)
 	}
@@ -302,9 +302,9 @@ func (in *inbox) notice(i item) {
 	in.wake()
 }
 
-// told returns the place of a notice of the same kind and channel after the last message;
+// lastSameNotice returns the place of a notice of the same kind and channel after the last message;
 // negative if there is none.
-func (in *inbox) told(i item) int {
+func (in *inbox) lastSameNotice(i item) int {
 	_, refused := i.notice.(*Refused)
 	for at, old := range slices.Backward(in.items) {
 		if old.notice == nil {

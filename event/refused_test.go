@@ -42,12 +42,12 @@ func TestPermissionTakenAway(t *testing.T) {
 		}
 		return n
 	}
-	var h heard
+	var h received
 	stop, err := topic(c, event.Config{}, "open").Subscribe(t.Context(), event.Options{},
 		func(m event.Message[note], err error) {
 			say(err)
 			if err == nil {
-				h.hear(m, nil)
+				h.receive(m, nil)
 			}
 		})
 	must(t, err)

@@ -198,8 +198,8 @@ const (
 // At returns the place of the first message published at t or later.
 func At(t time.Time) Position { return Position(strconv.FormatInt(t.UnixMilli(), 10)) }
 
-// Behind returns the position after a message.
-func Behind(id string) Position { return Position("(" + id) }
+// After returns the position after a message.
+func After(id string) Position { return Position("(" + id) }
 
 // Read gives messages between two places, at most limit, oldest first, whether
 // acknowledged or not: one round trip, O(limit). One that is not as declared ends
@@ -237,7 +237,7 @@ func (s Stream[M]) All(ctx context.Context, from Position) iter.Seq2[Stored[M], 
 		for {
 			page, err := s.Read(ctx, from, End, 100)
 			for _, m := range page {
-				from = Behind(m.ID)
+				from = After(m.ID)
 				if !yield(m, nil) {
 					return
 				}

@@ -78,7 +78,7 @@ func testStream(t *testing.T, url string) {
 	if len(all) != 250 || !slices.IsSorted(all) {
 		t.Errorf("replayed %d", len(all))
 	}
-	some, err := s.Read(t.Context(), event.Behind(ids[9]), event.Position(ids[19]), 100)
+	some, err := s.Read(t.Context(), event.After(ids[9]), event.Position(ids[19]), 100)
 	if must(t, err); len(some) != 10 || some[0].Data.N != 10 || time.Since(some[0].Time).Abs() > time.Minute {
 		t.Errorf("%+v", some)
 	}

@@ -51,8 +51,8 @@ func TestUnderTheirUsers(t *testing.T) {
 			}
 			shop, mail := as(t, s, "shop"), as(t, s, "mail")
 			for who, config := range map[string]event.Config{"open": {}, "plain": {Plain: true}, "shard": {Sharded: true}} {
-				var h heard
-				_, err := topic(mail, config, who).Subscribe(t.Context(), event.Options{}, h.hear)
+				var h received
+				_, err := topic(mail, config, who).Subscribe(t.Context(), event.Options{}, h.receive)
 				must(t, err)
 				must(t, topic(shop, config, who).Publish(t.Context(), note{N: 1}))
 				eventually(t, who+" is heard", func() bool { return len(h.messages()) == 1 })

@@ -354,8 +354,8 @@ func (x *touching) window() string {
 	return step.Window(moment(x.t, x.place(main.Own[0]), x.values[main.Own[0]]), []float64{1})
 }
 
-var steps = map[any]ranking.Step{parts.Word("Hour"): ranking.Hour, parts.Word("Day"): ranking.Day,
-	parts.Word("Month"): ranking.Month}
+var steps = map[any]ranking.Step{parts.Constant("Hour"): ranking.Hour, parts.Constant("Day"): ranking.Day,
+	parts.Constant("Month"): ranking.Month}
 
 // constructs use the handle of each construct so that it needs its keys, and name the
 // parts that are not needed then.

@@ -29,12 +29,12 @@ func BenchmarkEntity(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	store := entity.New(memoOf(c), memoSpec(""))
+	store := entity.New(itemSpec(c), memoSpec(""))
 	e, err := fallback.NewEntities(store, fallback.NewMemory(fallback.Limits{}), fallback.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := store.Create(b.Context(), "hot", memo{Context: "a", Secret: "b"}); err != nil {
+	if _, err := store.Create(b.Context(), "hot", entityItem{Context: "a", Secret: "b"}); err != nil {
 		b.Fatal(err)
 	}
 	for name, get := range map[string]func() error{

@@ -58,7 +58,7 @@ func TestSameTextOfAnotherIsAConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, keywrighttest.Redis, fallback.Options{Patience: 50 * time.Millisecond})
 			w.copied("a", w.put("a", "one", fallback.ExpiresAt(hour)))
-			w.gone()
+			w.freezeServer()
 			r, err := c.ours(t.Context(), w)
 			w.ok(err)
 			same(t, "it waits", r.Pending, true)

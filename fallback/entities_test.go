@@ -15,8 +15,8 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// memo represents an item of an entity.
-type memo struct {
+// entityItem represents an item of an entity.
+type entityItem struct {
 	Context string
 	Secret  string
 	Note    *string
@@ -25,58 +25,58 @@ type memo struct {
 }
 
 var (
-	memoFields = value.Fields[memo]{Columns: []value.Column[memo]{
-		value.Required("context", value.Text(0), func(m *memo) *string { return &m.Context }),
-		value.Encrypted(value.Required("secret", value.Text(0), func(m *memo) *string { return &m.Secret })),
-		value.Optional("note", value.Text(0), func(m *memo) **string { return &m.Note }),
-		value.Required("created", value.UnixMS(), func(m *memo) *time.Time { return &m.Created }),
-		value.Required("version", value.Int(1, 1<<62), func(m *memo) *int64 { return &m.Version }),
+	memoFields = value.Fields[entityItem]{Columns: []value.Column[entityItem]{
+		value.Required("context", value.Text(0), func(m *entityItem) *string { return &m.Context }),
+		value.Encrypted(value.Required("secret", value.Text(0), func(m *entityItem) *string { return &m.Secret })),
+		value.Optional("note", value.Text(0), func(m *entityItem) **string { return &m.Note }),
+		value.Required("created", value.UnixMS(), func(m *entityItem) *time.Time { return &m.Created }),
+		value.Required("version", value.Int(1, 1<<62), func(m *entityItem) *int64 { return &m.Version }),
 	}}
-	setContext = entity.Field[memo, string]{Name: "context", At: func(m *memo) *string { return &m.Context }}
-	setNote    = entity.OptionalField[memo, string]{Name: "note", At: func(m *memo) **string { return &m.Note }}
+	setContext = entity.Field[entityItem, string]{Name: "context", At: func(m *entityItem) *string { return &m.Context }}
+	setNote    = entity.OptionalField[entityItem, string]{Name: "note", At: func(m *entityItem) **string { return &m.Note }}
 )
 
-// memoOf returns what a store of memos is made with.
-func memoOf(c *keywright.Client) keywright.Binding {
+// itemSpec returns what a store of items is made with.
+func itemSpec(c *keywright.Client) keywright.Binding {
 	return keywright.Binding{Client: c, Entry: &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash",
 		Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute,
 			Max: 24 * time.Hour, Text: "1h in 1m..1d"}}}
 }
 
-func memoSpec(prefix string) *entity.Spec[string, memo] {
-	return &entity.Spec[string, memo]{
+func memoSpec(prefix string) *entity.Spec[string, entityItem] {
+	return &entity.Spec[string, entityItem]{
 		Prefix: prefix + "memo:",
 		Key:    func(id string) (string, error) { return prefix + "memo:" + id, nil },
 		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix+"memo:") },
 		Fields: &memoFields,
-		Indexes: []entity.Index[memo]{
+		Indexes: []entity.Index[entityItem]{
 			{Name: "context", Field: "context", Prefix: prefix + "idx:context:",
-				Key: func(m *memo) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
+				Key: func(m *entityItem) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
 		},
-		Expires: prefix + "idx:expiry", Ledger: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour,
+		Expires: prefix + "idx:expiry", Records: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour,
 		Created: "created", Version: "version",
 	}
 }
 
-// memos represents an entity under a guard, and past it.
-type memos struct {
+// guardedItems represents an entity with its guard, and without it.
+type guardedItems struct {
 	world
-	e    *fallback.Entities[string, memo]
-	past *entity.Store[string, memo]
+	e    *fallback.Entities[string, entityItem]
+	past *entity.Store[string, entityItem]
 }
 
-func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos {
+func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) guardedItems {
 	t.Parallel()
 	s := keywrighttest.Start(t, brand)
-	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
+	m := guardedItems{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
 		store: fallback.NewMemory(fallback.Limits{})}}
 	sealer := servertest.Ring(t, "a")
-	open := func(addr string) *entity.Store[string, memo] {
+	open := func(addr string) *entity.Store[string, entityItem] {
 		c, err := keywright.Open(t.Context(), "redis://"+addr,
 			keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
 		m.ok(err)
 		t.Cleanup(c.Close)
-		return entity.New(memoOf(c), memoSpec(""))
+		return entity.New(itemSpec(c), memoSpec(""))
 	}
 	m.past = open(s.Addr())
 	var err error
@@ -86,7 +86,7 @@ func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos
 	return m
 }
 
-func (m memos) drained() {
+func (m guardedItems) drained() {
 	m.Helper()
 	eventually(m.T, "the end of the replay", func() bool {
 		s, err := m.e.Guard().State(context.Background())
@@ -94,20 +94,20 @@ func (m memos) drained() {
 	})
 }
 
-func (m memos) pending(r fallback.Receipt, err error) {
+func (m guardedItems) pending(r fallback.Receipt, err error) {
 	m.Helper()
 	m.ok(err)
 	same(m.T, "pending", r.Pending, true)
 }
 
-func (m memos) done(r fallback.Receipt, err error) {
+func (m guardedItems) done(r fallback.Receipt, err error) {
 	m.Helper()
 	m.ok(err)
 	m.drained()
 }
 
 // sound fails unless items and indexes agree.
-func (m memos) sound(contexts map[string]int64) {
+func (m guardedItems) sound(contexts map[string]int64) {
 	m.Helper()
 	_, err := m.past.Check(m.Context(), entity.CheckOptions{Found: func(p entity.Problem) { m.Errorf("%+v", p) }})
 	m.ok(err)
@@ -122,7 +122,7 @@ func TestEntities(t *testing.T) {
 			m := newMemos(t, brand, fallback.Options{})
 			ctx := t.Context()
 			for _, id := range []string{"moved", "deleted", "theirs", "read"} {
-				m.done(m.e.Create(ctx, id, memo{Context: "a", Secret: "hush " + id}))
+				m.done(m.e.Create(ctx, id, entityItem{Context: "a", Secret: "hush " + id}))
 			}
 			got, err := m.e.Get(ctx, "read")
 			m.ok(err)
@@ -130,20 +130,20 @@ func TestEntities(t *testing.T) {
 			if left := time.Until(got.Expires); left > time.Hour || left < 59*time.Minute {
 				t.Errorf("left %v", left)
 			}
-			m.gone()
+			m.freezeServer()
 			got, err = m.e.Get(ctx, "read")
 			m.ok(err)
 			same(t, "while away", got.Source, fallback.Second)
 			same(t, "secret", got.Value.Value.Secret, "hush read")
 			same(t, "created", time.Since(got.Value.Value.Created).Abs() < time.Minute, true)
-			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setContext.Set("b"), setNote.Set("x")}))
-			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setNote.Unset()}))
+			m.pending(m.e.Update(ctx, "moved", []entity.Change[entityItem]{setContext.Set("b"), setNote.Set("x")}))
+			m.pending(m.e.Update(ctx, "moved", []entity.Change[entityItem]{setNote.Unset()}))
 			m.pending(m.e.Delete(ctx, "deleted"))
-			m.pending(m.e.Create(ctx, "new", memo{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(time.Minute)))
-			m.pending(m.e.Put(ctx, "theirs", memo{Context: "b", Secret: "ours"}))
-			_, err = m.e.Create(ctx, "new", memo{Context: "c"})
+			m.pending(m.e.Create(ctx, "new", entityItem{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(time.Minute)))
+			m.pending(m.e.Put(ctx, "theirs", entityItem{Context: "b", Secret: "ours"}))
+			_, err = m.e.Create(ctx, "new", entityItem{Context: "c"})
 			is(t, "a second one", err, fallback.ErrConflict)
-			_, err = m.e.Put(ctx, "bad", memo{Context: "c"}, fallback.ExpiresIn(time.Second))
+			_, err = m.e.Put(ctx, "bad", entityItem{Context: "c"}, fallback.ExpiresIn(time.Second))
 			class, _ := keywright.ClassOf(err)
 			same(t, "a TTL that is not declared", class, keywright.Invalid)
 			_, err = m.past.Update(ctx, "theirs", setContext.Set("c"))
@@ -190,10 +190,12 @@ func TestEntityLostReplies(t *testing.T) {
 		word  string
 		write func() (fallback.Receipt, error)
 	}{
-		{"first", func() (fallback.Receipt, error) { return m.e.Create(ctx, "a", memo{Context: "first", Secret: "s"}) }},
-		{"second", func() (fallback.Receipt, error) { return m.e.Put(ctx, "a", memo{Context: "second", Secret: "t"}) }},
+		{"first", func() (fallback.Receipt, error) {
+			return m.e.Create(ctx, "a", entityItem{Context: "first", Secret: "s"})
+		}},
+		{"second", func() (fallback.Receipt, error) { return m.e.Put(ctx, "a", entityItem{Context: "second", Secret: "t"}) }},
 		{"third", func() (fallback.Receipt, error) {
-			return m.e.Update(ctx, "a", []entity.Change[memo]{setContext.Set("third")})
+			return m.e.Update(ctx, "a", []entity.Change[entityItem]{setContext.Set("third")})
 		}},
 	} {
 		m.proxy.LoseReplyTo(step.word)
@@ -214,7 +216,7 @@ func TestEntityLostReplies(t *testing.T) {
 func TestHotItem(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{Fresh: time.Hour})
 	ctx := t.Context()
-	made, err := m.e.Create(ctx, "a", memo{Context: "one", Secret: "s"})
+	made, err := m.e.Create(ctx, "a", entityItem{Context: "one", Secret: "s"})
 	m.ok(err)
 	m.copied("memo:a", made.Version) // with what the server has added to it
 	_, err = m.e.Get(ctx, "a")
@@ -241,7 +243,7 @@ func TestWithoutVersion(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	spec := memoSpec("")
 	spec.Version = ""
-	_, err := fallback.NewEntities(entity.New(memoOf(connect(t, m.s.Addr())), spec), m.store, fallback.Options{})
+	_, err := fallback.NewEntities(entity.New(itemSpec(connect(t, m.s.Addr())), spec), m.store, fallback.Options{})
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 		t.Fatalf("%v", err)
 	}
@@ -257,9 +259,9 @@ func TestEntitiesInACluster(t *testing.T) {
 			c := servertest.Open(t, cluster.URL(),
 				keywright.Options{NoCache: true, Timeout: time.Second, Sealer: servertest.Ring(t, "a")})
 			apart := memoSpec("")
-			apart.Expires, apart.Ledger, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
-			for _, spec := range []*entity.Spec[string, memo]{memoSpec("{m}:"), apart} {
-				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(memoOf(c), spec)}
+			apart.Expires, apart.Records, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
+			for _, spec := range []*entity.Spec[string, entityItem]{memoSpec("{m}:"), apart} {
+				m := guardedItems{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(itemSpec(c), spec)}
 				var err error
 				m.e, err = fallback.NewEntities(m.past, m.store,
 					fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
@@ -271,12 +273,12 @@ func TestEntitiesInACluster(t *testing.T) {
 	}
 }
 
-func (m memos) standStill(cluster *keywrighttest.Cluster) {
-	m.done(m.e.Create(m.Context(), "a", memo{Context: "one", Secret: "s"}))
+func (m guardedItems) standStill(cluster *keywrighttest.Cluster) {
+	m.done(m.e.Create(m.Context(), "a", entityItem{Context: "one", Secret: "s"}))
 	for _, node := range cluster.Nodes {
 		node.Stop()
 	}
-	m.pending(m.e.Update(m.Context(), "a", []entity.Change[memo]{setContext.Set("two")}))
+	m.pending(m.e.Update(m.Context(), "a", []entity.Change[entityItem]{setContext.Set("two")}))
 	got, err := m.e.Get(m.Context(), "a")
 	m.ok(err)
 	same(m.T, "while away", got.Value.Value.Context+got.Value.Value.Secret, "twos")
@@ -296,13 +298,13 @@ func (m memos) standStill(cluster *keywrighttest.Cluster) {
 func TestACopyHasWhatTheServerAdds(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	ctx := t.Context()
-	m.done(m.e.Create(ctx, "a", memo{Context: "a", Secret: "hush"}))
-	m.done(m.e.Update(ctx, "a", []entity.Change[memo]{setNote.Set("x")}))
+	m.done(m.e.Create(ctx, "a", entityItem{Context: "a", Secret: "hush"}))
+	m.done(m.e.Update(ctx, "a", []entity.Change[entityItem]{setNote.Set("x")}))
 	eventually(t, "the copy has the time at which the item was made", func() bool {
 		r, known, err := m.store.Get(ctx, "memo:a")
 		return err == nil && known && r.Fields["note"] == "x" && r.Fields["created"] != ""
 	})
-	m.gone()
+	m.freezeServer()
 	got, err := m.e.Get(ctx, "a")
 	m.ok(err)
 	same(t, "while away", got.Source, fallback.Second)

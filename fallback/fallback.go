@@ -289,8 +289,8 @@ func failing(err error) bool {
 	return ok && !errors.Is(err, keywright.ErrNotFound) && class != keywright.Invalid && class != keywright.Refused
 }
 
-// heard tells the breaker how a call ended; one that its caller ended says nothing.
-func (g *Guard[T]) heard(ctx context.Context, err error) {
+// recordResult reports the result of a call to the breaker, unless its caller ended it.
+func (g *Guard[T]) recordResult(ctx context.Context, err error) {
 	if err != nil && ctx.Err() != nil {
 		return
 	}

@@ -69,8 +69,8 @@ func (w world) state() fallback.Phase {
 	return s.Phase
 }
 
-// gone makes the server not answer.
-func (w world) gone() { w.proxy.Freeze() }
+// freezeServer makes the server not answer.
+func (w world) freezeServer() { w.proxy.Freeze() }
 
 func (w world) back() {
 	w.proxy.Thaw()
@@ -115,7 +115,7 @@ func TestReads(t *testing.T) {
 		w.copied("short", short.Version)
 		seen := time.Now()
 		same(w.T, "from the server", w.get("a"), "one from server, 0 pending")
-		w.gone()
+		w.freezeServer()
 		a, err := w.g.Get(ctx, "a")
 		w.ok(err)
 		same(w.T, "while away", answer(a, err), "one from second store, 0 pending")
@@ -145,7 +145,7 @@ func TestMissIsBelieved(t *testing.T) {
 		r, _, err := w.store.Get(t.Context(), "a")
 		return err == nil && r.Gone
 	})
-	w.gone()
+	w.freezeServer()
 	same(w.T, "a miss that is remembered", w.get("a"), "- from second store, 0 pending")
 }
 
@@ -170,7 +170,7 @@ func TestDeadServerCostsNoTimeout(t *testing.T) {
 	w := newWorld(t, keywrighttest.Redis, fallback.Options{})
 	w.copied("a", w.put("a", "one"))
 	w.ok(w.g.Close())
-	w.gone()
+	w.freezeServer()
 	// A guard of its own, for which no answer was late before the server was gone, whatever the load is.
 	w = w.guard(target(w.c), fallback.Options{Patience: 50 * time.Millisecond, Probe: time.Hour})
 	for range 5 {
@@ -190,7 +190,7 @@ func TestWritesWhileAway(t *testing.T) {
 		w.copied("changed", w.put("changed", "one"))
 		w.copied("deleted", w.put("deleted", "one"))
 		w.copied("theirs", w.put("theirs", "one"))
-		w.gone()
+		w.freezeServer()
 		for _, write := range []func() (fallback.Receipt, error){
 			func() (fallback.Receipt, error) {
 				return w.g.Put(ctx, "new", text("new"), fallback.If(fallback.Absent))

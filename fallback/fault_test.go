@@ -101,7 +101,7 @@ func lostReplies(w world) error {
 func lateDelivery(w world) error {
 	w.put("a", "one")
 	w.put("b", "one")
-	w.gone()
+	w.freezeServer()
 	same(w.T, "a write", w.update("a", "late").Pending, true)
 	w.change("a", "newer")
 	before := w.scripts()
@@ -149,7 +149,7 @@ func replayDies(w world, target fallback.Target[fallback.Fields]) error {
 	w.store = f
 	w = w.guard(target, fallback.Options{})
 	before := w.put("a", "one")
-	w.gone()
+	w.freezeServer()
 	w.update("a", "two")
 	w.update("a", "three")
 	_, err := w.g.Put(w.Context(), "b", text("new"))
@@ -272,7 +272,7 @@ func TestFull(t *testing.T) {
 	w.store = fallback.NewMemory(fallback.Limits{LogEntries: 3})
 	w = w.guard(target(w.c), fallback.Options{Patience: 50 * time.Millisecond})
 	w.put("a", "0")
-	w.gone()
+	w.freezeServer()
 	for n := range 3 {
 		w.update("a", fmt.Sprint(n+1))
 	}
@@ -294,7 +294,7 @@ func TestExpiry(t *testing.T) {
 	soon, later := time.Now().Add(2*time.Second), time.Now().Add(time.Hour)
 	w.put("replaced", "long", fallback.ExpiresAt(later))
 	w.put("prolonged", "short", fallback.ExpiresAt(soon.Add(time.Hour)))
-	w.gone()
+	w.freezeServer()
 	for _, write := range []func() (fallback.Receipt, error){
 		func() (fallback.Receipt, error) {
 			return w.g.Put(t.Context(), "new", text("new"), fallback.ExpiresAt(soon))
@@ -341,7 +341,7 @@ func TestLateAndExpired(t *testing.T) {
 	w := newWorld(t, keywrighttest.Redis,
 		fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
 	w.put("replaced", "long", fallback.ExpiresAt(time.Now().Add(time.Hour)))
-	w.gone()
+	w.freezeServer()
 	soon := time.Now().Add(2 * time.Second)
 	r, err := w.g.Put(t.Context(), "replaced", text("short"), fallback.ExpiresAt(soon))
 	w.ok(err)
@@ -371,7 +371,7 @@ func TestQueuesBehind(t *testing.T) {
 		}
 	}})
 	w.put("a", "one")
-	w.gone()
+	w.freezeServer()
 	w.update("a", "two")
 	w.back()
 	eventually(t, "the server", func() bool { return w.state() == fallback.Replaying })
@@ -432,7 +432,7 @@ func TestRefused(t *testing.T) {
 	w := newWorld(t, keywrighttest.Redis, fallback.Options{Patience: 50 * time.Millisecond})
 	w.put("a", "one")
 	w.put("b", "one")
-	w.gone()
+	w.freezeServer()
 	w.update("a", "two")
 	w.update("b", "two")
 	w.s.Do("SET", "note:a", "not a hash")

@@ -33,7 +33,7 @@ func (f *faulty) set(down bool, fault string) {
 	f.down, f.fault = down, fault
 }
 
-func (f *faulty) gone(class keywright.Class) error {
+func (f *faulty) downError(class keywright.Class) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.down {
@@ -43,21 +43,21 @@ func (f *faulty) gone(class keywright.Class) error {
 }
 
 func (f *faulty) Get(ctx context.Context, id string) (fallback.Item[fallback.Fields], error) {
-	if err := f.gone(keywright.Retryable); err != nil {
+	if err := f.downError(keywright.Retryable); err != nil {
 		return fallback.Item[fallback.Fields]{}, err
 	}
 	return f.hashes.Get(ctx, id)
 }
 
 func (f *faulty) Ping(ctx context.Context) error {
-	if err := f.gone(keywright.Retryable); err != nil {
+	if err := f.downError(keywright.Retryable); err != nil {
 		return err
 	}
 	return f.hashes.Ping(ctx)
 }
 
 func (f *faulty) Write(ctx context.Context, id string, c fallback.Change) (int64, error) {
-	if err := f.gone(keywright.NotApplied); err != nil {
+	if err := f.downError(keywright.NotApplied); err != nil {
 		return 0, err
 	}
 	f.mu.Lock()

@@ -71,7 +71,7 @@ func (g *Guard[T]) patiently(ctx context.Context, id string,
 	short, cancel := context.WithTimeout(ctx, g.o.Patience)
 	defer cancel()
 	item, err := get(short, id)
-	g.heard(ctx, err)
+	g.recordResult(ctx, err)
 	return item, err
 }
 
@@ -104,7 +104,7 @@ func (g *Guard[T]) missing(ctx context.Context, id string, began time.Time) (Ans
 
 // second returns an answer from the second store; cause is why the server gave none.
 func (g *Guard[T]) second(ctx context.Context, id string, cause error) (Answer[T], error) {
-	if err := g.settle(ctx, id); err != nil {
+	if err := g.writeWaiting(ctx, id); err != nil {
 		return Answer[T]{}, g.fail("get", keywright.Retryable, cause, err)
 	}
 	r, known, err := g.store.Get(ctx, id)

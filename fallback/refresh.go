@@ -179,12 +179,12 @@ func (g *Guard[T]) learn(id string, item Item[T], began time.Time) {
 func (g *Guard[T]) learnGone(id string, began time.Time) {
 	now := time.Now()
 	if !g.copies.isFresh(id, seen{at: now}) {
-		g.copies.add(id, gone(id, 0, began, now), nil, false)
+		g.copies.add(id, missingCopy(id, 0, began, now), nil, false)
 	}
 }
 
-// gone returns that an item is not there: of that version, or as a read has missed it.
-func gone(id string, version int64, began, now time.Time) *Copy {
+// missingCopy returns that an item is not there: of that version, or as a read has missed it.
+func missingCopy(id string, version int64, began, now time.Time) *Copy {
 	return &Copy{ID: id, Began: began,
 		Record: Record{Gone: true, Version: max(version, 0), AsOf: now, Expires: now.Add(remembered)}}
 }
@@ -199,7 +199,7 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 		ok = g.copies.add(id, &Copy{ID: id, Began: began, Record: r}, nil, g.stamps)
 	case Delete:
 		g.copies.doubt(id)
-		ok = g.copies.add(id, gone(id, c.If, began, now), nil, false)
+		ok = g.copies.add(id, missingCopy(id, c.If, began, now), nil, false)
 	case Update:
 		ok = g.copies.add(id, nil, &changed{c, version, began, now}, g.stamps)
 	}
@@ -274,9 +274,9 @@ func (g *Guard[T]) save(ctx context.Context, copies []Copy) error {
 	return err
 }
 
-// settle writes the copy of one item that waits, before the second store is asked
+// writeWaiting writes the copy of one item that waits, before the second store is asked
 // for it: what this process has written must be what its next write is based on.
-func (g *Guard[T]) settle(ctx context.Context, id string) error {
+func (g *Guard[T]) writeWaiting(ctx context.Context, id string) error {
 	g.copies.writing.Lock()
 	defer g.copies.writing.Unlock()
 	for id, r := range g.copies.take(id) {
@@ -344,7 +344,7 @@ func (g *Guard[T]) reread(ctx context.Context, id string) (c Copy, ok bool, err 
 	item, err := g.ask(ctx, id)
 	switch {
 	case errors.Is(err, keywright.ErrNotFound):
-		return *gone(id, 0, began, time.Now()), true, nil
+		return *missingCopy(id, 0, began, time.Now()), true, nil
 	case err != nil:
 		return c, false, err
 	}

@@ -31,7 +31,7 @@ func (g *Guard[T]) ping(ctx context.Context) bool {
 	short, cancel := context.WithTimeout(ctx, g.o.Patience)
 	defer cancel()
 	err := g.target.Ping(short)
-	g.heard(ctx, err)
+	g.recordResult(ctx, err)
 	return err == nil && g.waitingIDs.Load() > 0
 }
 

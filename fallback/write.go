@@ -172,7 +172,7 @@ func (g *Guard[T]) order(ctx context.Context, id string, c Change) (int64, error
 	short, cancel := context.WithTimeout(ctx, g.o.WritePatience)
 	defer cancel()
 	version, err := g.target.Write(short, id, c)
-	g.heard(ctx, err)
+	g.recordResult(ctx, err)
 	return version, err
 }
 
@@ -187,7 +187,7 @@ var errNoneWaits = errors.New("no write of the item waits")
 
 // accept puts a write into the log.
 func (g *Guard[T]) accept(ctx context.Context, id string, c Change, a acceptance) (Receipt, error) {
-	if err := g.settle(ctx, id); err != nil {
+	if err := g.writeWaiting(ctx, id); err != nil {
 		return Receipt{}, g.refuse(c, a, err)
 	}
 	var next Record

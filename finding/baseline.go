@@ -198,7 +198,7 @@ func (b Baseline) Apply(findings []Finding, looked func(BaselineEntry) bool) Set
 		print := Fingerprint(f)
 		accepted := left[print] > 0
 		if len(f.Parts) > 0 && !accepted {
-			s.settle(f, groups, left)
+			s.matchGroups(f, groups, left)
 			continue
 		}
 		if len(f.Parts) > 0 {

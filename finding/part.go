@@ -31,10 +31,10 @@ func (b Baseline) groups() map[subject][]*acceptedGroup {
 // maxWidened bounds the groups that are held against each other because one may have the names of the other.
 const maxWidened = 4_000_000
 
-// settle holds the groups of a finding against those that are accepted: each against the one of its name first, then
-// against those that have become a wider one since, or a narrower one: one word may decide whether words are
+// matchGroups holds the groups of a finding against those that are accepted: each against the one of its name first,
+// then against those that have become a wider one since, or a narrower one: one word may decide whether words are
 // distinguished.
-func (s *Settled) settle(f Finding, accepted map[subject][]*acceptedGroup, left map[string]int) {
+func (s *Settled) matchGroups(f Finding, accepted map[subject][]*acceptedGroup, left map[string]int) {
 	groups := accepted[subject{f.Code, f.Pos.File, f.Entry, f.Message}]
 	byName := map[string]*acceptedGroup{}
 	for _, g := range groups {

@@ -86,7 +86,7 @@ func (g *Guard) announced(v *verdict, c *command, args []string) {
 		}
 		ch := g.channel(name)
 		switch {
-		case form.globs && g.heard(name):
+		case form.globs && g.anyDeclared(name):
 		case ch == nil:
 			v.add(UndeclaredChannel, args, name, nil, "")
 		case form.sends && g.inner[ch] != nil:
@@ -114,8 +114,8 @@ func (g *Guard) channel(name string) *keyspace.Channel {
 	return nil
 }
 
-// heard reports whether some declared channel is among those of a glob.
-func (g *Guard) heard(glob string) bool {
+// anyDeclared reports whether some declared channel is among those of a glob.
+func (g *Guard) anyDeclared(glob string) bool {
 	p, err := pattern.Glob(glob)
 	if err != nil {
 		return false

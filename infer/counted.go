@@ -46,7 +46,7 @@ func shortForm(shape string) string {
 // if it is another word.
 func shortWord(shape string) (letters, digits string) {
 	n := strings.IndexFunc(shape, func(c rune) bool { return c < 0x80 && kinds[byte(c)]&isDigit != 0 })
-	if n < 1 || n > 2 || !word(shape) || !allDigits([]byte(shape[n:])) || isTechnical([]byte(shape)) {
+	if n < 1 || n > 2 || !isLiteral(shape) || !allDigits([]byte(shape[n:])) || isTechnical([]byte(shape)) {
 		return "", ""
 	}
 	return shape[:n], shape[n:]

@@ -83,7 +83,7 @@ func documented(k page.Key) *Entry {
 		e.guess("%s: which is it?", k.Doubt)
 	case e.TTL == "":
 		e.TTL = "any"
-		e.guess("no TTL was found on the page: somebody must decide")
+		e.guess("no TTL was found on the page: decide on one")
 	}
 	switch {
 	case e.Type == "":

@@ -174,14 +174,14 @@ func (d *Draft) round(k *kept, values []sample) {
 		}
 		d.vars()
 		d.names()
-		d.settle()
+		d.resolveConflicts()
 	}
 }
 
 // draft makes entries of paths.
 func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [][]byte) {
 	counted(paths)
-	paths = generalise(gather(generalise(d.heaviest(tenants(paths)))))
+	paths = generalise(mergePaths(generalise(d.heaviest(tenants(paths)))))
 	unite(paths)
 	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
 	paths = d.without(d.foreign(paths, names))
@@ -190,7 +190,7 @@ func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [
 	}
 	d.vars()
 	d.names()
-	d.settle()
+	d.resolveConflicts()
 }
 
 // maxRecounts bounds how often what was counted makes another draft. An entry that still

@@ -43,7 +43,7 @@ func (t *ttls) text(e *Entry) string {
 	case t.some == 0:
 		return "none"
 	case t.none > t.some:
-		e.guess("%d of %d keys expire, the others never do: somebody must decide", t.some, t.none+t.some)
+		e.guess("%d of %d keys expire, the others never do: decide on one", t.some, t.none+t.some)
 		return "any"
 	case t.none > 0:
 		e.guess("%d of %d keys never expire, the others within %s: do they leak?", t.none, t.none+t.some,

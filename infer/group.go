@@ -35,7 +35,7 @@ func newGroup() *group { return &group{} }
 const (
 	firstValues = 64
 	maxValues   = 400
-	maxSampled  = 4000 // groups with a sample: beyond, shapes are told without one
+	maxSampled  = 4000 // groups with a sample: beyond, shapes are reported without one
 )
 
 // wantsValue says whether the value of the group's next key is to be read.

@@ -153,7 +153,7 @@ func (in *Infer) keep(k *source.Key, asked remembered, found bool) bool {
 // slips counts the keys whose name a program put together by mistake, by what is in it.
 type slips map[string]*Count
 
-// maxSlips bounds the mistakes that are told apart.
+// maxSlips bounds the mistakes that are counted by kind.
 const maxSlips = 50
 
 // take counts a key if its name is such a one: it is not declared.

@@ -55,7 +55,7 @@ func (p *path) tokens() []token {
 }
 
 // valuesAt returns what is known of the values of a segment's only placeholder.
-// Beside words the bytes are not told apart, but the lengths are.
+// Beside words the bytes make no difference, but the lengths do.
 func (s *segment) valuesAt() values {
 	classes := 0
 	for i := range len(s.shape) {

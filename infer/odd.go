@@ -30,7 +30,7 @@ func (d *Draft) without(paths []*path) []*path {
 		}
 	}
 	paths = slices.DeleteFunc(paths, func(p *path) bool { return gone[p] })
-	lonely := alone(paths, d.All.Keys)
+	lonely := noisePaths(paths, d.All.Keys)
 	d.leave(lonely, "", nothingInCommon)
 	return slices.DeleteFunc(paths, func(p *path) bool { return slices.Contains(lonely, p) })
 }
@@ -57,7 +57,7 @@ func (d *Draft) families(paths []*path) []family {
 		f := family{sep: p.sep, keys: p.keys, name: p.text()}
 		for _, s := range p.segments {
 			w := ""
-			if word(s.shape) {
+			if isLiteral(s.shape) {
 				w = s.shape
 			}
 			f.words = append(f.words, w)
@@ -116,8 +116,8 @@ func (p *path) differsBy(f family) string {
 	found := ""
 	for i, s := range p.segments {
 		switch {
-		case !word(s.shape) || f.words[i] == "":
-			if word(s.shape) != (f.words[i] != "") && !(f.words[i] == "") {
+		case !isLiteral(s.shape) || f.words[i] == "":
+			if isLiteral(s.shape) != (f.words[i] != "") && !(f.words[i] == "") {
 				return ""
 			}
 		case s.shape == f.words[i]:
@@ -171,7 +171,7 @@ func (p *path) slipOf(paths []*path) string {
 }
 
 // slipOfKnown says which declared pattern nearly has these few keys: only what
-// stands for its placeholders is not of their types.
+// is in place of its placeholders is not of their types.
 func (p *path) slipOfKnown(families []family) string {
 	for _, f := range families {
 		if f.keys > 0 || p.keys > mostTypo || f.sep != p.sep || len(f.words) != len(p.segments) {
@@ -182,7 +182,7 @@ func (p *path) slipOfKnown(families []family) string {
 		for i, s := range p.segments {
 			switch {
 			case f.words[i] == "":
-				differs = differs || word(s.shape)
+				differs = differs || isLiteral(s.shape)
 			case s.shape != f.words[i]:
 				differs = true
 			default:
@@ -228,9 +228,9 @@ const (
 	manyKeys   = 2000
 )
 
-// alone returns the paths that are noise: too many names of which each is by itself,
+// noisePaths returns the paths that are noise: too many names of which each is by itself,
 // and patterns without a word in a large keyspace.
-func alone(paths []*path, all int64) []*path {
+func noisePaths(paths []*path, all int64) []*path {
 	roots := map[string]int64{}
 	for _, p := range paths {
 		roots[p.root()] += p.keys
@@ -253,7 +253,7 @@ func alone(paths []*path, all int64) []*path {
 
 // root returns the first segment with its separator, "" where that is no word.
 func (p *path) root() string {
-	if len(p.segments) == 0 || !word(p.segments[0].shape) || len(p.segments[0].shape) < 2 ||
+	if len(p.segments) == 0 || !isLiteral(p.segments[0].shape) || len(p.segments[0].shape) < 2 ||
 		!isNamed(p.segments[0].shape) {
 		return ""
 	}
@@ -311,5 +311,5 @@ func (k *kept) named(glob string, kind source.Kind) [][]byte {
 	return out
 }
 
-// noNames stands for the keys of a keyspace that was too large to keep them.
+// noNames is in place of the keys of a keyspace that was too large to keep them.
 func noNames(string, source.Kind) [][]byte { return nil }

@@ -14,12 +14,12 @@ type path struct {
 	sep      string
 	segments []segment
 	origins  []*group // of the tree, whose keys these are
-	software string   // that keeps these keys of ours
+	software string   // that keeps these keys
 	*group
 }
 
 // segment represents one part of a path: a shape, or several words that one placeholder
-// stands for.
+// replaces.
 type segment struct {
 	open  string // braces around it
 	shut  string
@@ -36,7 +36,7 @@ func (s *segment) mayBe(w string) bool {
 	return s.shape == w || hasClass(s.shape) && len(s.words) == 0 || slices.Contains(s.words, w)
 }
 
-func word(shape string) bool { return !hasClass(shape) }
+func isLiteral(shape string) bool { return !hasClass(shape) }
 
 // pure: nothing but data.
 func pure(shape string) bool { return len(shape) == 1 && isClass(shape[0]) }
@@ -67,7 +67,7 @@ func (t *tree) paths() []*path {
 // constant takes a number within a word for a part of the word if it was always
 // the same one: md5sum2, v3; app1_user where many keys begin so.
 func constant(s segment, keys int64) segment {
-	if pure(s.shape) || word(s.shape) || s.seen.varied || len(s.seen.first) == 0 || len(s.seen.first) > maxSegment {
+	if pure(s.shape) || isLiteral(s.shape) || s.seen.varied || len(s.seen.first) == 0 || len(s.seen.first) > maxSegment {
 		return s
 	}
 	short := len(s.seen.first) <= 8 && !strings.ContainsRune(s.shape, rune(uuid))
@@ -202,7 +202,7 @@ func (p *path) absorb(o *path) {
 		case anyNumber(a.shape) == anyNumber(b.shape):
 			a.shape = wider(a.shape, b.shape)
 		}
-		if word(b.shape) && !word(a.shape) && len(b.seen.first) == 0 {
+		if isLiteral(b.shape) && !isLiteral(a.shape) && len(b.seen.first) == 0 {
 			b.seen.add([]byte(b.shape))
 			if pure(a.shape) && len(a.words) == 0 {
 				a.shape = string(textShape)
@@ -252,7 +252,7 @@ func isLock(p *path) bool {
 		return false
 	}
 	for _, s := range p.segments {
-		if word(s.shape) || mixed(s.shape) {
+		if isLiteral(s.shape) || mixed(s.shape) {
 			for _, w := range wordsOf(s.shape) {
 				if lockWords[w] {
 					return true

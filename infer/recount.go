@@ -131,7 +131,7 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 		d.drop(e, "keys of several types under one pattern")
 		return true
 	}
-	if d.apart(e, b) {
+	if d.splitOddKinds(e, b) {
 		return true
 	}
 	was, ttl := e.Type, e.TTL
@@ -155,9 +155,9 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 	return changed
 }
 
-// apart declares the few keys that are of another type than the others by
+// splitOddKinds declares the few keys that are of another type than the others by
 // themselves. An entry with many of them is left: it is two things.
-func (d *Draft) apart(e *Entry, b *belonging) bool {
+func (d *Draft) splitOddKinds(e *Entry, b *belonging) bool {
 	most := b.kind()
 	odd := b.keys - b.kinds[most]
 	if odd == 0 {
@@ -172,18 +172,18 @@ func (d *Draft) apart(e *Entry, b *belonging) bool {
 		}
 	}
 	slices.Sort(names)
-	if odd > maxApart || e.path.sep == "" && len(e.path.segments) == 1 && word(e.path.segments[0].shape) {
+	if odd > maxApart || e.path.sep == "" && len(e.path.segments) == 1 && isLiteral(e.path.segments[0].shape) {
 		d.drop(e, "keys of several types under one pattern")
 		return true
 	}
 	for _, name := range names {
-		d.alone(e, name)
+		d.declareKey(e, name)
 	}
 	return true
 }
 
-// alone declares one key by its name.
-func (d *Draft) alone(e *Entry, name string) {
+// declareKey declares one key by its name.
+func (d *Draft) declareKey(e *Entry, name string) {
 	p := &path{segments: []segment{{shape: name}}, group: newGroup()}
 	if len(name) > maxPatternName || hasClass(name) || holdsToken(name) || slices.ContainsFunc(d.Entries,
 		func(o *Entry) bool { return o.literal == name }) {
@@ -221,7 +221,7 @@ func (d *Draft) foreignCounts(t *tally) {
 	d.Foreign = slices.DeleteFunc(d.Foreign, func(f Foreign) bool { return f.Keys == 0 })
 }
 
-// leftCounts sets what each line about undeclared keys stands for, and adds one
+// leftCounts sets how many keys each line about undeclared keys counts, and adds one
 // for keys that were thought to be declared.
 func (d *Draft) leftCounts(t *tally) {
 	for i := range d.Left {

@@ -178,7 +178,7 @@ func standIns(family []*path, at int) merge {
 		return pure(s.shape) || len(s.words) == 0 && insteadOfID[strings.ToLower(s.shape)]
 	}, func(members []*path, at int) segment {
 		for _, p := range members {
-			if s := &p.segments[at]; word(s.shape) {
+			if s := &p.segments[at]; isLiteral(s.shape) {
 				s.seen.add([]byte(s.shape))
 			}
 		}
@@ -204,7 +204,7 @@ func strays(family []*path, at int) merge {
 	wide := family[i]
 	members := []*path{wide}
 	for _, p := range family {
-		if s := p.segments[at]; word(s.shape) && s.shape != "" && float64(p.keys) <= max(1, min(rareKeys,
+		if s := p.segments[at]; isLiteral(s.shape) && s.shape != "" && float64(p.keys) <= max(1, min(rareKeys,
 			rare*float64(wide.keys))) && p.mostlyExpires() == wide.mostlyExpires() && few*p.keys <= wide.keys {
 			members = append(members, p)
 		}
@@ -229,7 +229,7 @@ func vocabulary(family []*path, at int) (best merge) {
 			if len(s.words) > 0 {
 				return s.vocab == v.name
 			}
-			return word(s.shape) && v.has[s.shape]
+			return isLiteral(s.shape) && v.has[s.shape]
 		}, enumeration(v.name))
 		if len(m.members) >= 2 && (!v.weak && sameTTLs(m.members) || sameContent(m.members)) && (!v.weak ||
 			at == len(family[0].segments)-1 && len(m.segment.words) >= fewWords) && len(m.members) > len(best.members) {
@@ -251,7 +251,7 @@ func company(family []*path, at int) merge {
 	members := []*path{known}
 	for _, p := range family {
 		s := p.segments[at]
-		if keys := float64(p.keys); word(s.shape) && !generic[s.shape] && canEnumerate([]string{s.shape}) &&
+		if keys := float64(p.keys); isLiteral(s.shape) && !generic[s.shape] && canEnumerate([]string{s.shape}) &&
 			each >= keysInMatrix && keys >= evenly*each && each >= evenly*keys && sameContent([]*path{known, p}) {
 			members = append(members, p)
 		}
@@ -314,7 +314,7 @@ func collections(family []*path, at int) merge {
 			return float64(p.keys) >= keygroup.LeastKeys(len(family))
 		})
 	}
-	m := pick(family, at, func(s segment) bool { return word(s.shape) && s.shape != "" }, enumeration(""))
+	m := pick(family, at, func(s segment) bool { return isLiteral(s.shape) && s.shape != "" }, enumeration(""))
 	if len(m.segment.words) < enough || !sameContent(m.members) {
 		return merge{}
 	}
@@ -327,7 +327,7 @@ func collections(family []*path, at int) merge {
 // namedAfter reports whether a name follows a segment.
 func (p *path) namedAfter(at int) bool {
 	return slices.ContainsFunc(p.segments[at+1:], func(s segment) bool {
-		return word(s.shape) && slices.ContainsFunc(wordsOf(s.shape), func(w string) bool { return len(w) >= minNamed })
+		return isLiteral(s.shape) && slices.ContainsFunc(wordsOf(s.shape), func(w string) bool { return len(w) >= minNamed })
 	})
 }
 
@@ -374,7 +374,7 @@ func matrix(family []*path, at int) merge {
 	bySignature := map[string][]*path{}
 	for _, p := range family {
 		s := p.segments[at]
-		if word(s.shape) && s.shape != "" && p.keys >= keysInMatrix && p.behindIsData(at) {
+		if isLiteral(s.shape) && s.shape != "" && p.keys >= keysInMatrix && p.behindIsData(at) {
 			bySignature[p.signature()] = append(bySignature[p.signature()], p)
 		}
 	}

@@ -106,7 +106,7 @@ func separatorOf(name []byte) byte {
 }
 
 // Bounds of what is taken for words: a longer segment is a text, and so is what
-// follows the last segment that is told apart.
+// follows the last segment that makes a difference.
 const (
 	maxSegment = 72
 	maxDepth   = 14

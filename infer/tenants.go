@@ -14,8 +14,8 @@ func tenants(paths []*path) []*path {
 	for at := range 2 {
 		places := map[string][]*path{}
 		for _, p := range paths {
-			if at+1 < len(p.segments) && word(p.segments[at].shape) && p.segments[at].shape != "" &&
-				word(p.segments[at+1].shape) {
+			if at+1 < len(p.segments) && isLiteral(p.segments[at].shape) && p.segments[at].shape != "" &&
+				isLiteral(p.segments[at+1].shape) {
 				place := p.sep
 				for _, s := range p.segments[:at] {
 					place += "\x00" + s.open + s.shape

@@ -59,7 +59,7 @@ func TestFamiliesStayApart(t *testing.T) {
 	}
 }
 
-// TestMistakesAreNotDeclared: what a language prints for nothing is no value of a placeholder, and is told.
+// TestMistakesAreNotDeclared: what a language prints for nothing is no value of a placeholder, and is reported.
 func TestMistakesAreNotDeclared(t *testing.T) {
 	var keys []source.Key
 	for i := range 100 {

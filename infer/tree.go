@@ -175,7 +175,7 @@ const (
 	maxRootsHeavy = 1000
 )
 
-// stands: a word with so many keys is a name among data.
+// is: a word with so many keys is a name among data.
 func (n *node) stands(name string) bool {
 	var all int64
 	more := 0

@@ -124,7 +124,7 @@ func TestSameGroups(t *testing.T) {
 		}
 	}
 	t.Logf("%d families in 40 keyspaces: the audits found all of them, the drafts %d", families, families-missed)
-	if missed*100 > families { // a pattern that would overlap with another is left out of a draft, and told
+	if missed*100 > families { // a pattern that would overlap with another is left out of a draft, and reported
 		t.Errorf("the drafts missed %d of %d families", missed, families)
 	}
 }

@@ -19,7 +19,7 @@ type queued interface {
 	keys() []string
 	check() error
 	command(b rueidis.Builder) rueidis.Completed
-	settle(r rueidis.RedisResult)
+	resolve(r rueidis.RedisResult)
 	abandon(err error)
 	writes() bool
 	failure() error
@@ -72,7 +72,7 @@ func (p *Pending[T]) command(b rueidis.Builder) rueidis.Completed {
 	return p.op.single(b)
 }
 
-func (p *Pending[T]) settle(r rueidis.RedisResult) {
+func (p *Pending[T]) resolve(r rueidis.RedisResult) {
 	p.attempts++
 	value, err := p.op.read(r)
 	if err != nil && err != ErrNotFound {
@@ -149,7 +149,7 @@ func (c *Client) sendAll(ctx context.Context, ops []queued) {
 		commands[i] = op.command(c.raw.B())
 	}
 	for i, r := range c.raw.DoMulti(ctx, commands...) {
-		ops[i].settle(r)
+		ops[i].resolve(r)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel/internal/conn"
 	"github.com/redis/rueidis"
 )
@@ -237,7 +237,7 @@ func ofRead(class Class, writes bool) Class {
 func notSent(err error) bool {
 	var op *net.OpError
 	var u *conn.Unsent
-	var n *gather.NotAsked
+	var n *coalesce.NotAsked
 	return errors.As(err, &u) || errors.As(err, &n) || errors.As(err, &op) && op.Op == "dial" ||
 		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) || errors.Is(err, rueidis.ErrNoCache)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// speaking answers the commands of each connection by their names, all others by +OK. told gets
+// speaking answers the commands of each connection by their names, all others by +OK. sent gets
 // the name of each answer that was sent.
-func speaking(t *testing.T, answers map[string]string, told func(name string)) (addr string) {
+func speaking(t *testing.T, answers map[string]string, sent func(name string)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -45,7 +45,7 @@ func speaking(t *testing.T, answers map[string]string, told func(name string)) (
 			if !known {
 				reply = "+OK\r\n"
 			}
-			told(name) // before: the client may be done with the reply before this goroutine goes on
+			sent(name) // before: the client may be done with the reply before this goroutine goes on
 			if _, err := io.WriteString(c, reply); err != nil {
 				return
 			}

@@ -167,9 +167,9 @@ func (c *Client) Unheard(op string, e *Entry, err error) {
 // Notice represents something that happened to a construct or a connection.
 type Notice = notice.Notice
 
-// heard says which notices a logger writes down, as a warning. The rest is for
+// loggedKinds says which notices a logger writes down, as a warning. The rest is for
 // hooks: a normal start, a day of work and a normal stop write nothing.
-var heard = map[notice.Kind]string{
+var loggedKinds = map[notice.Kind]string{
 	notice.JobDead:     "a job is dead",
 	notice.DeadLetter:  "a message is a dead letter",
 	notice.JobLost:     "a job was lost: another worker may run it",
@@ -178,18 +178,18 @@ var heard = map[notice.Kind]string{
 	notice.LeaseLost:   "a lease was lost: another process may act",
 	notice.Reconnected: "a lost connection was made again",
 
-	notice.ChannelRefused: "a channel may not be heard any more",
+	notice.ChannelRefused: "the client may not receive a channel any more",
 }
 
-// Noticed reports whether a notice of this kind is heard by a hook or the
+// Noticed reports whether a notice of this kind goes to a hook or the
 // logger. It is for constructs: where it is false a notice need not be made.
 func (c *Client) Noticed(kind notice.Kind) bool {
-	return c.noticing || c.log != nil && heard[kind] != ""
+	return c.noticing || c.log != nil && loggedKinds[kind] != ""
 }
 
 // Notice gives a notice to all hooks, and writes one line to the logger if its
-// kind is one that people must hear of. One without a kind is none. The hooks get the values of ctx, but not its end:
-// what is told may have ended together with it. It is for constructs.
+// kind is one that people must know of. One without a kind is none. The hooks get the values of ctx, but not its end:
+// the reported call may have ended together with it. It is for constructs.
 func (c *Client) Notice(ctx context.Context, n Notice) {
 	if n.Kind == "" || !c.Noticed(n.Kind) {
 		return
@@ -202,7 +202,7 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 			}
 		}
 	}
-	message := heard[n.Kind]
+	message := loggedKinds[n.Kind]
 	if c.log == nil || message == "" {
 		return
 	}
@@ -223,7 +223,7 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 }
 
 // maxWaiting says how many notices of connections may wait for a slow hook. Then the oldest are
-// dropped: the newest says how it is now. The next one that is told has their number in Dropped.
+// dropped: the newest says how it is now. The next one that is reported has their number in Dropped.
 const maxWaiting = 100
 
 // connections tells of connections in the order in which it happened. It is called by the

@@ -10,9 +10,9 @@ import (
 // the folder of the tests that must show them.
 var mutations = map[string][]mutation.Row{
 	".": {
-		{"a forbidden channel fails all", "pubsub/settle.go", "case s.hooks.Denies(err):", "case false:",
+		{"a forbidden channel fails all", "pubsub/sync.go", "case s.hooks.Denies(err):", "case false:",
 			"TestAForbiddenChannelFailsAlone"},
-		{"a listener is not told of a loss", "pubsub/settle.go", "tell(err)", "_ = tell", "TestAChannelIsTakenAway"},
+		{"a listener is not told of a loss", "pubsub/sync.go", "tell(err)", "_ = tell", "TestAChannelIsTakenAway"},
 		{"watches stay", "internal/conn/own.go", "keep = o.unwatch()", "", "TestAnErrorOfTheFunction"},
 		{"a panic keeps the connection", "transact.go", "defer func() { conn.GiveBack(ctx, len(tx.keys) > 0, ran) }()",
 			"defer func() { if ran { conn.GiveBack(ctx, len(tx.keys) > 0, ran) } }()", "TestAFunctionThatDoesNotReturn"},
@@ -94,15 +94,15 @@ var mutations = map[string][]mutation.Row{
 		{"an idle client forgets its loss", "internal/conn/dial.go", "if o.lost {\n\t\t\tkept", "if false {\n\t\t\tkept",
 			"TestAnIdleClientKnowsOfItsLoss"},
 	},
-	"../internal/gather": {
-		{"a question stays without its caller", "../internal/gather/gather.go",
+	"../internal/coalesce": {
+		{"a question stays without its caller", "../internal/coalesce/coalesce.go",
 			"g.pending.take(q)\n\t\treturn answer, nil, &NotAsked{why}", "return answer, nil, &NotAsked{why}",
 			"TestCallersThatLeave"},
-		{"a call that all have left is sent", "../internal/gather/flight.go", "if state == calledOff {", "if false {",
+		{"a call that all have left is sent", "../internal/coalesce/call.go", "if state == calledOff {", "if false {",
 			"TestACallThatWaits"},
-		{"a call that panics ends its flight", "../internal/gather/gather.go", "if f, batch := g.next(1, nil); f != nil {",
+		{"a call that panics ends its flight", "../internal/coalesce/coalesce.go", "if f, batch := g.next(1, nil); f != nil {",
 			"if recover() != nil {\n\t\t\treturn\n\t\t}\n\t\tif f, batch := g.next(1, nil); f != nil {", "TestLeaderPanics"},
-		{"a call has no bound in bytes", "../internal/gather/gather.go", "weight > g.heavy && len(batch) > 0", "false",
+		{"a call has no bound in bytes", "../internal/coalesce/coalesce.go", "weight > g.heavy && len(batch) > 0", "false",
 			"TestHeavyQuestions"},
 	},
 	"../lock": {

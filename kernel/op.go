@@ -193,7 +193,7 @@ func (o *Op[T]) ready() {
 	case o.Client == nil:
 		o.Err = errUnmade
 	case len(o.keys) > 1:
-		o.Err = o.Client.together(o.keys...)
+		o.Err = o.Client.checkSameSlot(o.keys...)
 	}
 }
 

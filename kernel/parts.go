@@ -96,9 +96,9 @@ func (c *Client) Database() int { return c.database }
 // over it.
 var errSlots = errors.New("the keys lie in different cluster slots")
 
-// together checks that keys may be used in one command or transaction: in a
+// checkSameSlot checks that keys may be used in one command or transaction: in a
 // cluster they must share a slot. The error is an *Error of class Invalid.
-func (c *Client) together(keys ...string) error {
+func (c *Client) checkSameSlot(keys ...string) error {
 	if !c.slots || len(keys) < 2 {
 		return nil
 	}

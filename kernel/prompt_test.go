@@ -295,7 +295,7 @@ func TestOneLossIsToldOnce(t *testing.T) {
 	if g.Suspect(); g.Calm() || !last.Silent.Load() {
 		t.Error("a connection that owes an answer is not suspected")
 	}
-	if g.Heard(last); !g.Calm() {
+	if g.Received(last); !g.Calm() {
 		t.Error("a connection that was heard is suspected")
 	}
 	last.AskedAt.Store(int64(time.Since(conn.Began))) // now: what is owed for long is a loss

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/redis/rueidis"
 )
@@ -116,11 +116,11 @@ func (s *Script) byText(b rueidis.Builder, keys, args []string) rueidis.Complete
 // In a cluster every call goes by itself, as keys of several slots may not be in
 // one script.
 type Shared struct {
-	client *Client
-	script *Script
-	ahead  []string // keys that stand before those of the calls
-	gather *gather.Gather[call, rueidis.RedisResult]
-	alone  *gather.Gather[call, rueidis.RedisResult] // for clusters
+	client    *Client
+	script    *Script
+	firstKeys []string // keys that stand before those of the calls
+	gather    *coalesce.Coalescer[call, rueidis.RedisResult]
+	alone     *coalesce.Coalescer[call, rueidis.RedisResult] // for clusters
 }
 
 // call describes what one caller asks.
@@ -150,24 +150,24 @@ func (c call) size() (n int) {
 // fail: its error in the list is that of this call.
 func NewShared(c *Client, name, text string) *Shared {
 	s := &Shared{client: c, script: NewScript(name, text)}
-	s.gather, s.alone = gather.New(mostShared, s.send).Weigh(heavyShared, call.size).Until(c.life),
-		gather.Each(s.send).Until(c.life)
+	s.gather, s.alone = coalesce.New(mostShared, s.send).Weigh(heavyShared, call.size).Until(c.life),
+		coalesce.Each(s.send).Until(c.life)
 	return s
 }
 
-// Ahead lets keys that every call needs are first in KEYS, once for all of them.
+// FirstKeys lets keys that every call needs are first in KEYS, once for all of them.
 // It is for before the first call.
-func (s *Shared) Ahead(keys ...string) *Shared {
-	s.ahead = keys
+func (s *Shared) FirstKeys(keys ...string) *Shared {
+	s.firstKeys = keys
 	return s
 }
 
-// together returns an error unless all keys of a call are in one slot.
-func (s *Shared) together(keys []string) error {
+// checkSameSlot returns an error unless all keys of a call are in one slot.
+func (s *Shared) checkSameSlot(keys []string) error {
 	if !s.client.slots {
 		return nil
 	}
-	return s.client.together(slices.Concat(s.ahead, keys)...)
+	return s.client.checkSameSlot(slices.Concat(s.firstKeys, keys)...)
 }
 
 // RunShared returns one call of a shared script. When ctx ends before it is sent, it
@@ -176,7 +176,7 @@ func (s *Shared) together(keys []string) error {
 func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string,
 	decode func(rueidis.RedisResult) (T, error)) (v T, late <-chan struct{}, err error) {
 	if a.Err == nil {
-		a.Err = s.together(keys)
+		a.Err = s.checkSameSlot(keys)
 	}
 	g := s.gather
 	if s.client.slots {
@@ -197,7 +197,7 @@ func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []st
 func DoShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string,
 	decode func(rueidis.RedisResult) (T, error)) (T, error) {
 	if a.Err == nil {
-		a.Err = s.together(keys)
+		a.Err = s.checkSameSlot(keys)
 	}
 	g := s.gather
 	if s.client.slots {
@@ -216,7 +216,7 @@ func DoShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []str
 // that of none of them.
 func (s *Shared) send(ctx context.Context, calls []call) []rueidis.RedisResult {
 	first := calls[0]
-	keys := append(make([]string, 0, len(s.ahead)+len(calls)*len(first.keys)), s.ahead...)
+	keys := append(make([]string, 0, len(s.firstKeys)+len(calls)*len(first.keys)), s.firstKeys...)
 	args := make([]string, 1, 1+len(calls)*len(first.args))
 	args[0] = strconv.Itoa(len(calls))
 	for _, c := range calls {

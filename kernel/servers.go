@@ -28,9 +28,9 @@ func AskNode(node rueidis.Client) topology.Ask {
 // Clustered reports whether keys are spread over the slots of a cluster.
 func (c *Client) Clustered() bool { return c.slots }
 
-// Apart reports whether keys are in different slots of a cluster, so that no step can
+// CrossSlot reports whether keys are in different slots of a cluster, so that no step can
 // have all of them.
-func (c *Client) Apart(keys ...string) bool {
+func (c *Client) CrossSlot(keys ...string) bool {
 	if !c.slots || len(keys) < 2 {
 		return false
 	}

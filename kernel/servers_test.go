@@ -37,7 +37,7 @@ func TestPrimaries(t *testing.T) {
 				t.Errorf("of a cluster: %d, %v", n, err)
 			}
 			c := open(t, cluster.URL(), keywright.Options{})
-			if !c.Clustered() || !c.Apart("a", "b") || c.Apart("{a}1", "{a}2") || c.Apart("a") {
+			if !c.Clustered() || !c.CrossSlot("a", "b") || c.CrossSlot("{a}1", "{a}2") || c.CrossSlot("a") {
 				t.Error("apart or not")
 			}
 		})

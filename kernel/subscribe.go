@@ -87,7 +87,7 @@ func newInvalidations() *invalidations {
 
 // OnInvalidation calls fn when the server says that key has changed, was deleted
 // or has expired, and when everything is void: a flush, or a connection that
-// broke. It hears of a key only after a tracked read of it (Cached, or DoCache
+// broke. It is notified of a key only after a tracked read of it (Cached, or DoCache
 // of Raw) and once per such read: first register, then read. fn must not wait,
 // send commands or call stop. ok is false for a client without client-side
 // caching (Options.NoCache, New): fn is never called then. No round trips.

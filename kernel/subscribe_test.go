@@ -16,17 +16,17 @@ import (
 	"github.com/keywright/keywright/notice"
 )
 
-// ear counts what a listener receives.
-type ear struct {
+// countingListener counts what a listener receives.
+type countingListener struct {
 	mu           sync.Mutex
 	heard        []string
 	gaps, losses int
 	changed      chan struct{}
 }
 
-func newEar() *ear { return &ear{changed: make(chan struct{}, 1)} }
+func newEar() *countingListener { return &countingListener{changed: make(chan struct{}, 1)} }
 
-func (e *ear) note(f func()) {
+func (e *countingListener) note(f func()) {
 	e.mu.Lock()
 	f()
 	e.mu.Unlock()
@@ -36,7 +36,7 @@ func (e *ear) note(f func()) {
 	}
 }
 
-func (e *ear) listener() keywright.Listener {
+func (e *countingListener) listener() keywright.Listener {
 	return keywright.Listener{
 		Message: func(text string) { e.note(func() { e.heard = append(e.heard, text) }) },
 		Gap:     func() { e.note(func() { e.gaps++ }) },
@@ -45,7 +45,7 @@ func (e *ear) listener() keywright.Listener {
 }
 
 // await waits until what it has received is as it should be.
-func (e *ear) await(t *testing.T, what string, ok func() bool) {
+func (e *countingListener) await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	expect.Eventually(t, what, func() bool {
 		e.mu.Lock()
@@ -118,7 +118,7 @@ func TestAChannelIsTakenAway(t *testing.T) {
 			}
 		}}}})
 	a, b := newEar(), newEar()
-	for name, e := range map[string]*ear{"a": a, "b": b} {
+	for name, e := range map[string]*countingListener{"a": a, "b": b} {
 		stop, err := c.Subscribe(t.Context(), name, e.listener())
 		must(t, err)
 		defer stop()

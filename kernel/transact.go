@@ -49,7 +49,7 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 		op.build, op.brief, op.script = op.peek, Brief{}, nil
 	}
 	t.keys = append(t.keys, op.Key)
-	if err := t.client.together(t.keys...); err != nil {
+	if err := t.client.checkSameSlot(t.keys...); err != nil {
 		return zero, op.fail(0, err)
 	}
 	p := Pending[T]{op: op}
@@ -58,7 +58,7 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	if err := results[0].Error(); err != nil {
 		p.err = op.fail(1, err)
 	} else {
-		p.settle(results[1])
+		p.resolve(results[1])
 	}
 	if err := p.failure(); err != nil {
 		if _, again, _ := judge(err, false); again {
@@ -131,19 +131,19 @@ func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied,
 
 // refuse returns why nothing of the transaction can be sent.
 func (t *Tx) refuse() error {
-	if err := errors.Join(check(t.ops), t.together()); err != nil {
+	if err := errors.Join(check(t.ops), t.checkSameSlot()); err != nil {
 		return err
 	}
 	return owned(t.client, "transact", t.ops)
 }
 
-// together checks the slots of all keys of the transaction.
-func (t *Tx) together() error {
+// checkSameSlot checks the slots of all keys of the transaction.
+func (t *Tx) checkSameSlot() error {
 	keys := t.keys
 	for _, op := range t.ops {
 		keys = append(keys, op.keys()...)
 	}
-	err := t.client.together(keys...)
+	err := t.client.checkSameSlot(keys...)
 	if e, ok := err.(*Error); ok {
 		e.Op = "transact"
 	}
@@ -176,16 +176,16 @@ func (t *Tx) exec() (applied, again bool, err error) {
 			&Error{Class: UnknownOutcome, Op: "transact", Server: t.client.server,
 				Err: fmt.Errorf("EXEC answered %d of %d commands", len(replies), len(t.ops))}
 	}
-	return true, false, t.settle(replies)
+	return true, false, t.resolve(replies)
 }
 
-// settle gives each operation its reply. If some of them were refused, the error
+// resolve gives each operation its reply. If some of them were refused, the error
 // says whether others were applied.
-func (t *Tx) settle(replies []rueidis.RedisMessage) error {
+func (t *Tx) resolve(replies []rueidis.RedisMessage) error {
 	var errs []error
 	written := 0
 	for i, op := range t.ops {
-		op.settle(rueidis.NewResult(replies[i], nil))
+		op.resolve(rueidis.NewResult(replies[i], nil))
 		if err := op.failure(); err != nil {
 			errs = append(errs, err)
 		}

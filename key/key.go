@@ -183,8 +183,8 @@ func Slug(s string) (reason string) {
 	return ""
 }
 
-// Word says why s is not a word of an enum.
-func Word(s string, words ...string) (reason string) {
+// OneOf says why s is not a word of an enum.
+func OneOf(s string, words ...string) (reason string) {
 	for _, w := range words {
 		if s == w {
 			return ""

@@ -24,7 +24,7 @@ func TestChecksAgreeWithTheTypes(t *testing.T) {
 		"text rest":  func(s string) string { return key.Text(s, 0, true, false) },
 		"uuid":       key.UUID, "hex": func(s string) string { return key.Hex(s, 0) },
 		"hex 4": func(s string) string { return key.Hex(s, 4) }, "slug": key.Slug,
-		"a|b":       func(s string) string { return key.Word(s, "a", "b") },
+		"a|b":       func(s string) string { return key.OneOf(s, "a", "b") },
 		"int":       func(s string) string { _, ok := key.ParseInt(s, math.MinInt64, math.MaxInt64); return no(ok) },
 		"int -5..7": func(s string) string { _, ok := key.ParseInt(s, -5, 7); return no(ok) },
 		"bool":      func(s string) string { _, ok := key.ParseBool(s); return no(ok) },

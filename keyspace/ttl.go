@@ -64,24 +64,24 @@ type TTLError struct {
 
 func (e *TTLError) Error() string { return e.Message }
 
-// word represents one word of a `ttl`, with its place in the text.
-type word struct {
+// ttlToken represents one word of a `ttl`, with its place in the text.
+type ttlToken struct {
 	text string
 	at   int
 }
 
-func (w word) fault(fix, format string, args ...any) *TTLError {
+func (w ttlToken) fault(fix, format string, args ...any) *TTLError {
 	return &TTLError{w.at, len(w.text), fmt.Sprintf(format, args...), fix}
 }
 
-func split(text string) []word {
-	var words []word
+func split(text string) []ttlToken {
+	var words []ttlToken
 	for at := 0; at < len(text); {
 		next := strings.TrimLeft(text[at:], " \t\n")
 		at = len(text) - len(next)
 		end := strings.IndexAny(next+" ", " \t\n")
 		if end > 0 {
-			words = append(words, word{next[:end], at})
+			words = append(words, ttlToken{next[:end], at})
 		}
 		at += end + 1
 	}
@@ -116,7 +116,7 @@ func ParseTTL(text string) (TTL, error) {
 }
 
 // modify reads one of `in 1m..24h`, `~10%` and `sliding`, each at most once.
-func (t *TTL) modify(words []word) ([]word, *TTLError) {
+func (t *TTL) modify(words []ttlToken) ([]ttlToken, *TTLError) {
 	w := words[0]
 	twice := false
 	switch {
@@ -147,16 +147,16 @@ func (t *TTL) modify(words []word) ([]word, *TTLError) {
 	return words[1:], nil
 }
 
-func (t *TTL) bounds(w word) *TTLError {
+func (t *TTL) bounds(w ttlToken) *TTLError {
 	lo, hi, ok := strings.Cut(w.text, "..")
 	if !ok || lo == "" || hi == "" {
 		return w.fault("as in 15m in 1m..24h", "%q is not a range of durations", w.text)
 	}
 	var fault *TTLError
-	if t.Min, fault = duration(word{lo, w.at}); fault != nil {
+	if t.Min, fault = duration(ttlToken{lo, w.at}); fault != nil {
 		return fault
 	}
-	if t.Max, fault = duration(word{hi, w.at + len(lo) + len("..")}); fault != nil {
+	if t.Max, fault = duration(ttlToken{hi, w.at + len(lo) + len("..")}); fault != nil {
 		return fault
 	}
 	switch {
@@ -169,7 +169,7 @@ func (t *TTL) bounds(w word) *TTLError {
 	return nil
 }
 
-func (t *TTL) jitter(w word) *TTLError {
+func (t *TTL) jitter(w ttlToken) *TTLError {
 	digits, ok := strings.CutSuffix(w.text[1:], "%")
 	percent, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil || strings.Trim(digits, "0123456789.") != "" || percent <= 0 || percent > 50 {
@@ -212,14 +212,14 @@ var strangers = map[string]string{
 // the larger unit first: `30s`, `1h30m`, `7d`. It is positive and at most
 // MaxTTL. The error is a *TTLError.
 func ParseDuration(text string) (time.Duration, error) {
-	d, fault := duration(word{text, 0})
+	d, fault := duration(ttlToken{text, 0})
 	if fault != nil {
 		return 0, fault
 	}
 	return d, nil
 }
 
-func duration(w word) (time.Duration, *TTLError) {
+func duration(w ttlToken) (time.Duration, *TTLError) {
 	var total time.Duration
 	last := MaxTTL
 	for rest := w.text; rest != ""; {
@@ -291,7 +291,7 @@ func meant(text string) string { return fmt.Sprintf("did you mean %s?", text) }
 
 // meantTTL proposes what a ttl was meant as that is a number and a unit in words, or a
 // range alone.
-func meantTTL(words []word) string {
+func meantTTL(words []ttlToken) string {
 	text := words[0].text
 	if len(words) == 2 && (longUnits[words[1].text] != "" || unitSize(words[1].text) > 0) {
 		text += words[1].text
@@ -299,8 +299,8 @@ func meantTTL(words []word) string {
 		return ""
 	}
 	if lo, hi, ok := strings.Cut(text, ".."); ok && len(words) == 1 {
-		if a, fault := duration(word{lo, 0}); fault == nil {
-			if b, fault := duration(word{hi, 0}); fault == nil {
+		if a, fault := duration(ttlToken{lo, 0}); fault == nil {
+			if b, fault := duration(ttlToken{hi, 0}); fault == nil {
 				lo, hi := min(a, b), max(a, b)
 				return meant(FormatDuration(lo) + " in " + FormatDuration(lo) + ".." + FormatDuration(hi))
 			}
@@ -316,7 +316,7 @@ func meantTTL(words []word) string {
 	if digits == 0 || unitSize(unit) == 0 || unit == text[digits:] && len(words) == 1 {
 		return ""
 	}
-	if _, fault := duration(word{text[:digits] + unit, 0}); fault != nil {
+	if _, fault := duration(ttlToken{text[:digits] + unit, 0}); fault != nil {
 		return ""
 	}
 	return meant(text[:digits] + unit)

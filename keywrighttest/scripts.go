@@ -49,7 +49,7 @@ func (s *Server) WatchScripts() *Scripts {
 	w := s.RecordScripts()
 	s.t.Cleanup(func() {
 		if s.process != nil && !s.stopped() && s.alive() {
-			w.settle() // as far as it can: the server may have been restarted
+			w.waitSeen() // as far as it can: the server may have been restarted
 		}
 		for _, broken := range w.broken(w.seen()) {
 			s.t.Error(broken)
@@ -162,14 +162,14 @@ func unquote(text string) []string {
 // what was seen until then.
 func (w *Scripts) Calls() []ScriptCall {
 	w.server.t.Helper()
-	if err := w.settle(); err != nil {
+	if err := w.waitSeen(); err != nil {
 		w.server.t.Fatal(err)
 	}
 	return w.seen()
 }
 
-// settle waits until the server has shown what was sent before, or has gone.
-func (w *Scripts) settle() error {
+// waitSeen waits until the server has shown what was sent before, or has gone.
+func (w *Scripts) waitSeen() error {
 	mark := fmt.Sprintf("mark:%d", time.Now().UnixNano())
 	seen := func() bool {
 		select {

@@ -219,7 +219,7 @@ func (s *Server) launch(limit time.Duration) error {
 	s.process = exec.Command("sh", append(args, s.args...)...)
 	s.process.Dir = s.Dir
 	s.process.Env = append(os.Environ(), s.env...)
-	s.process.SysProcAttr = apart()
+	s.process.SysProcAttr = ownProcessGroup()
 	var err error
 	if s.lifeline, err = s.process.StdinPipe(); err != nil {
 		return err

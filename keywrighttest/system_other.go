@@ -6,9 +6,9 @@ import "syscall"
 
 // Servers run on Unix only: elsewhere tests with servers compile, and fail when one is started.
 
-func apart() *syscall.SysProcAttr { return nil }
-func end(int)                     {}
-func freeze(int)                  {}
-func thaw(int)                    {}
-func lives(int) bool              { return false }
-func hurry(int, int) bool         { return false }
+func ownProcessGroup() *syscall.SysProcAttr { return nil }
+func end(int)                               {}
+func freeze(int)                            {}
+func thaw(int)                              {}
+func lives(int) bool                        { return false }
+func hurry(int, int) bool                   { return false }

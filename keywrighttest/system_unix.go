@@ -4,8 +4,8 @@ package keywrighttest
 
 import "syscall"
 
-// apart returns how a server is started: signals for the group of the test are not for it.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownProcessGroup returns how a server is started: signals for the group of the test are not for it.
+func ownProcessGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // What is done to the process of a server.
 func end(pid int)    { _ = syscall.Kill(pid, syscall.SIGKILL) }

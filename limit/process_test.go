@@ -22,7 +22,7 @@ type question struct {
 	Limit, Burst, N int64
 }
 
-type told struct {
+type outcome struct {
 	Result
 	Err string
 }
@@ -52,7 +52,7 @@ func TestAsker(t *testing.T) {
 			}
 			return
 		}
-		l, a := New(keywright.Binding{Client: c, Entry: expires(100 * time.Hour)}, q.rule()).Of(q.Key, nil), told{}
+		l, a := New(keywright.Binding{Client: c, Entry: expires(100 * time.Hour)}, q.rule()).Of(q.Key, nil), outcome{}
 		var err error
 		if q.N == 0 {
 			a.Result, err = l.Peek(t.Context())
@@ -95,7 +95,7 @@ func startAsker(t *testing.T, url string) *asker {
 
 func (a *asker) begin(q question) error { return json.NewEncoder(a.in).Encode(q) }
 
-func (a *asker) end() (got told, err error) {
+func (a *asker) end() (got outcome, err error) {
 	line, err := a.out.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &got)

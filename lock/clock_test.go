@@ -62,7 +62,7 @@ func TestClockSteps(t *testing.T) {
 						t.Errorf("holder %d was alive %v after its deadline", one.fence, one.aliveUntil.Sub(one.deadline))
 					}
 				}
-				lines := ledger(t, s)
+				lines := protectedWrites(t, s)
 				for _, v := range violations(&history{}, lines) {
 					t.Error(v)
 				}

@@ -60,7 +60,7 @@ func TestThousandsGiveUp(t *testing.T) {
 	}
 	must(t, holder.Release(t.Context()))
 	must(t, take(t, t.Context(), l).Release(t.Context()))
-	if n := lock.Rooms(l); n != 0 {
+	if n := lock.WaitedLocks(l); n != 0 {
 		t.Errorf("%d rooms are left", n)
 	}
 }

@@ -29,14 +29,14 @@ func MutateMargin(t *testing.T) {
 }
 
 // AwaitLine waits until so many of this process wait after the one that holds
-// the lock or, with standing, after the first of them, that is in the queue.
-func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
+// the lock or, with queued, after the first of them, that is in the queue.
+func AwaitLine(t *testing.T, l Lock, n int, queued bool) {
 	t.Helper()
-	if standing {
+	if queued {
 		n--
 	}
 	for end := time.Now().Add(30 * time.Second); ; <-time.After(time.Millisecond) {
-		all := l.rooms()
+		all := l.localWaiters()
 		all.mu.Lock()
 		r := all.byMain[l.keys.Main]
 		line := -1
@@ -55,9 +55,9 @@ func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
 	}
 }
 
-// Rooms returns how many locks someone of this process waits for.
-func Rooms(l Lock) int {
-	all := l.rooms()
+// WaitedLocks returns how many locks someone of this process waits for.
+func WaitedLocks(l Lock) int {
+	all := l.localWaiters()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return len(all.byMain)

@@ -131,7 +131,7 @@ func TestClosedIsPrompt(t *testing.T) {
 			_ = within(t, "the release", f.released) // its reply may have come or not
 		}
 		must(t, within(t, "close", closed))
-		if n := lock.Rooms(f.far); n != 0 {
+		if n := lock.WaitedLocks(f.far); n != 0 {
 			t.Errorf("%d rooms are left", n)
 		}
 		wg.Wait()

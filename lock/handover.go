@@ -24,7 +24,7 @@ func (lease *Lease) Detach() (token string, err error) {
 	if !lf.detach() { // it ended in this moment
 		return "", lease.lost()
 	}
-	lf.room.next().told(reply{}, ErrLost) // the next of this process asks for itself
+	lf.room.next().wakeWith(reply{}, ErrLost) // the next of this process asks for itself
 	return lease.token, nil
 }
 

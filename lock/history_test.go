@@ -162,8 +162,8 @@ func freezing(ctx context.Context, s *keywrighttest.Server, r *rand.Rand) {
 	}
 }
 
-// ledger returns what the lock protects: the tokens of the holders that have written.
-func ledger(t *testing.T, s *keywrighttest.Server) []int64 { return ledgerOf(t, s, "ledger") }
+// protectedWrites returns what the lock protects: the tokens of the holders that have written.
+func protectedWrites(t *testing.T, s *keywrighttest.Server) []int64 { return ledgerOf(t, s, "ledger") }
 
 func ledgerOf(t *testing.T, s *keywrighttest.Server, key string) (out []int64) {
 	t.Helper()

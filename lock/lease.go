@@ -25,7 +25,7 @@ type Lease struct {
 
 // life represents the state that a lease and those that enter it again share.
 type life struct {
-	room   *room // nil for leases of Try, and those held together
+	room   *lockWaiters // nil for leases of Try, and those held together
 	first  *Lease
 	parent context.Context
 	queued bool // it was waited for, so others may wait too: a hint, which saves a call at the release
@@ -77,7 +77,7 @@ func (w *waiter) begin(ctx context.Context, fence int64, deadline time.Time, who
 	began := time.Now()
 	lf := &life{parent: ctx, deadline: deadline, whole: whole, holders: 1, since: began, touched: began}
 	if w.kind == alone {
-		lf.room = w.room
+		lf.room = w.peers
 	}
 	lease := &Lease{lock: w.lock, kind: w.kind, token: w.token, fence: fence, life: lf}
 	lease.outer, _ = ctx.Value(leaseKey{}).(*Lease)
@@ -201,17 +201,17 @@ func (lease *Lease) handOn(ctx context.Context, next *waiter) (r reply, err erro
 	l := lease.lock
 	if ctx.Err() == nil {
 		if r, err = l.giveBack(ctx, lease.kind, lease.token, next, lease.life.queued); err == nil || ctx.Err() == nil {
-			next.told(r, err)
+			next.wakeWith(r, err)
 			return r, err
 		}
 	}
 	done := make(chan struct{})
 	var late reply
 	var failed error
-	l.rooms().chore(nil, func(ctx context.Context) {
+	l.localWaiters().chore(nil, func(ctx context.Context) {
 		defer close(done)
 		late, failed = l.giveBack(ctx, lease.kind, lease.token, next, lease.life.queued)
-		next.told(late, failed)
+		next.wakeWith(late, failed)
 	})
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -311,7 +311,7 @@ func (lf *life) touch() bool {
 // lose ends a lease that is over; the next of this process asks for itself.
 func (lf *life) lose() {
 	if lf.finish(ErrLost) {
-		lf.room.next().told(reply{}, ErrLost)
+		lf.room.next().wakeWith(reply{}, ErrLost)
 		if lf.lost() {
 			lf.notice(notice.LockLost, ErrLost)
 		}

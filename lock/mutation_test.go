@@ -73,7 +73,7 @@ func oldIsWritten(t *testing.T) []string {
 			t.Error(err)
 		}
 	}
-	return violations(&history{}, ledger(t, s))
+	return violations(&history{}, protectedWrites(t, s))
 }
 
 // brokenIsRenewed renews a lock that was broken and that another has.

@@ -16,20 +16,20 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// heard describes what hooks and the log have received.
-type heard struct {
+// receivedNotices describes what hooks and the log have received.
+type receivedNotices struct {
 	mu   sync.Mutex
 	all  []keywright.Notice
 	text bytes.Buffer
 }
 
-func (h *heard) Write(p []byte) (int, error) {
+func (h *receivedNotices) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.Write(p)
 }
 
-func (h *heard) kinds() (out string) {
+func (h *receivedNotices) kinds() (out string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range h.all {
@@ -38,7 +38,7 @@ func (h *heard) kinds() (out string) {
 	return out
 }
 
-func (h *heard) options() keywright.Options {
+func (h *receivedNotices) options() keywright.Options {
 	note := func(_ context.Context, n keywright.Notice) {
 		if !strings.HasPrefix(string(n.Kind), "lock_") {
 			return
@@ -54,7 +54,7 @@ func (h *heard) options() keywright.Options {
 // loss is a line of the log.
 func TestNotices(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	h := &heard{}
+	h := &receivedNotices{}
 	l := lock.Open(open(t, s.URL(), h.options()), "lock:secret", lock.Options{})
 	other := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:secret", lock.Options{})
 	held := take(t, t.Context(), other)

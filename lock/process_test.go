@@ -73,14 +73,14 @@ func startWorker(t *testing.T, h *history, url, gate string) *process {
 	must(t, p.cmd.Start())
 	p.said.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			h.hear(lines.Text())
+			h.record(lines.Text())
 		}
 	})
 	return p
 }
 
-// hear notes what a worker says.
-func (h *history) hear(line string) {
+// record notes what a worker says.
+func (h *history) record(line string) {
 	var word string
 	var fence, at int64
 	if n, _ := fmt.Sscan(line, &word, &fence, &at); n != 3 {
@@ -215,5 +215,5 @@ func chaos(t *testing.T, url string, stable *keywrighttest.Server, times int, mo
 	for _, p := range workers {
 		p.end()
 	}
-	return h, ledger(t, stable)
+	return h, protectedWrites(t, stable)
 }

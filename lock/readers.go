@@ -26,7 +26,7 @@ type group struct {
 func (w *waiter) isFirst() bool { return !w.group.in || w.group.leads }
 
 // readers takes the readers out that are next in line and came up to until.
-func (r *room) readers(until uint64) (out []*waiter) {
+func (r *lockWaiters) readers(until uint64) (out []*waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for w := r.line.first; w != nil && len(out) < mostReaders; w = r.line.first {
@@ -41,7 +41,7 @@ func (r *room) readers(until uint64) (out []*waiter) {
 }
 
 // putBack puts readers back to the front of the line, in their order.
-func (r *room) putBack(all []*waiter) {
+func (r *lockWaiters) putBack(all []*waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := len(all) - 1; i >= 0; i-- {
@@ -55,7 +55,7 @@ func (r *room) putBack(all []*waiter) {
 }
 
 // seen returns how many have come to the room.
-func (r *room) seen() uint64 {
+func (r *lockWaiters) seen() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.came
@@ -65,33 +65,33 @@ func (r *room) seen() uint64 {
 // others now; after them the next of this process asks for itself. One call at
 // most.
 func (w *waiter) bring(ctx context.Context) {
-	if w.room == nil || !w.isFirst() {
+	if w.peers == nil || !w.isFirst() {
 		return
 	}
 	until := w.group.until
 	if !w.group.leads {
-		until = w.room.seen()
+		until = w.peers.seen()
 	}
-	all := w.room.readers(until)
+	all := w.peers.readers(until)
 	if len(all) > 0 {
 		switch r, err := w.lock.share(ctx, w.token, all); {
 		case err != nil: // some may be in: each asks for itself
 			all[0].group.leads, all[0].group.until = true, until
 			for _, other := range all {
-				other.told(reply{}, err)
+				other.wakeWith(reply{}, err)
 			}
 			return
 		case r.held:
 			all[0].group.leads, all[0].group.until = true, until
 			for i, other := range all {
 				other.group.given = true
-				other.told(reply{held: true, fence: r.fence + int64(i), sent: r.sent}, nil)
+				other.wakeWith(reply{held: true, fence: r.fence + int64(i), sent: r.sent}, nil)
 			}
 			return
 		}
-		w.room.putBack(all)
+		w.peers.putBack(all)
 	}
-	w.room.next().told(reply{}, errAsk)
+	w.peers.next().wakeWith(reply{}, errAsk)
 }
 
 // errAsk tells a waiter to ask for itself.

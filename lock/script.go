@@ -143,7 +143,7 @@ func (w *waiter) acquire(ctx context.Context, how string) (reply, error) {
 // giveBack releases a held lock, with the cheaper script if no waiter is known.
 func (l Lock) giveBack(ctx context.Context, k kind, token string, next *waiter, queued bool) (reply, error) {
 	if k == alone && next == nil && !queued && !l.o.Announce {
-		n, _, err := l.short(ctx, "release", l.rooms().leave, []string{l.keys.Main, l.keys.Waiters}, token)
+		n, _, err := l.short(ctx, "release", l.localWaiters().leave, []string{l.keys.Main, l.keys.Waiters}, token)
 		if err != nil || n >= 0 {
 			return reply{held: n == 1}, err
 		}
@@ -204,7 +204,7 @@ var own = sync.OnceValue(func() string { return strings.Map(visible, process()) 
 // ctx has not waited for.
 func (l Lock) takeFree(ctx context.Context, token string) (r reply, late <-chan struct{}, err error) {
 	sent := time.Now()
-	n, late, err := l.short(ctx, "acquire", l.rooms().free, l.list(), token, milliseconds(l.lease()), helpersText)
+	n, late, err := l.short(ctx, "acquire", l.localWaiters().free, l.list(), token, milliseconds(l.lease()), helpersText)
 	return reply{held: n > 0, fence: n, sent: sent}, late, err
 }
 

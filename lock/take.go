@@ -40,7 +40,7 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	}
 	if k == together && !l.busy() { // where none waits readers do not wait for each other either
 		lease, err := w.try(ctx)
-		if err == nil || !errors.Is(err, ErrHeld) && !l.rooms().passing(ctx, err) {
+		if err == nil || !errors.Is(err, ErrHeld) && !l.localWaiters().passing(ctx, err) {
 			return lease, err
 		}
 		w = &waiter{lock: l, kind: k, token: l.token()}
@@ -48,7 +48,7 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	w.join()
 	select {
 	case <-w.turn:
-	case <-l.rooms().ctx.Done():
+	case <-l.localWaiters().ctx.Done():
 		return nil, w.goAway(w.closed())
 	case <-ctx.Done():
 		return nil, w.goAway(l.stopped(ctx, inLine))
@@ -113,9 +113,9 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	r, err := w.request(ctx, how)
 	w.learn(err)
 	if err == nil {
-		w.lock.rooms().took(time.Since(r.sent))
+		w.lock.localWaiters().took(time.Since(r.sent))
 	}
-	if err != nil && ctx.Err() == nil && w.lock.rooms().ctx.Err() != nil {
+	if err != nil && ctx.Err() == nil && w.lock.localWaiters().ctx.Err() != nil {
 		err = w.cutOff(err)
 	}
 	return r, err
@@ -126,7 +126,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 		return reply{}, err
 	}
 	// who listens has had to wait a moment ago
-	if w.kind == alone && how != "again" && !w.heard && w.lock.o.Replicas == 0 {
+	if w.kind == alone && how != "again" && !w.subscribed && w.lock.o.Replicas == 0 {
 		r, late, err := w.lock.takeFree(ctx, w.token)
 		if w.asked = late; err != nil || r.held || how == "wait" {
 			r.busy = !r.held
@@ -140,7 +140,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	var r reply
 	var err error
 	asked := make(chan struct{})
-	all := w.lock.rooms()
+	all := w.lock.localWaiters()
 	if !all.run(func() {
 		defer close(asked)
 		call, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -192,7 +192,7 @@ func (w *waiter) learn(err error) {
 
 // quit ends the listening of a waiter.
 func (w *waiter) quit(err error) error {
-	w.lock.rooms().deaf(w)
+	w.lock.localWaiters().unsubscribe(w)
 	return err
 }
 
@@ -240,21 +240,21 @@ func (w *waiter) giveUp(ctx context.Context, err error) error {
 func (w *waiter) abandon() {
 	var next *waiter
 	if !w.group.in {
-		next = w.room.next()
+		next = w.peers.next()
 	}
-	w.lock.rooms().chore(w.asked, func(ctx context.Context) {
+	w.lock.localWaiters().chore(w.asked, func(ctx context.Context) {
 		if w.group.leads {
 			w.bring(ctx)
 		}
 		place, err := w.lock.release(ctx, w.kind, w.token, next.member(), "wait", w.claims())
 		place.held = true // it is in the queue, whether or not something was held
-		next.told(place, err)
+		next.wakeWith(place, err)
 	})
 }
 
 // await waits in the server's queue until the lock is held.
 func (w *waiter) await(ctx context.Context) (*Lease, error) {
-	all := w.lock.rooms()
+	all := w.lock.localWaiters()
 	r, how := w.place, "wait"
 	if w.group.in { // it may have been let in
 		how = "again"
@@ -288,7 +288,7 @@ func (w *waiter) await(ctx context.Context) (*Lease, error) {
 			}
 			continue // the reply took longer than the lease
 		}
-		if !w.heard {
+		if !w.subscribed {
 			if err := all.listen(ctx, w); err != nil && !all.passing(ctx, err) {
 				return nil, err
 			}
@@ -301,7 +301,7 @@ func (w *waiter) await(ctx context.Context) (*Lease, error) {
 }
 
 // passing is a failure that a waiter outlasts: the server is away.
-func (all *rooms) passing(ctx context.Context, err error) bool {
+func (all *localWaiters) passing(ctx context.Context, err error) bool {
 	class, ok := keywright.ClassOf(err)
 	return ctx.Err() == nil && all.ctx.Err() == nil && ok && class != keywright.Invalid && class != keywright.Refused &&
 		!errors.Is(err, ErrReplicas)
@@ -321,7 +321,7 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
-	case text := <-w.mail:
+	case text := <-w.inbox:
 		return w.granted(ctx, text, r), nil
 	case <-timer.C:
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 
 // Clean represents the rule that removes what the clean-up of a declaration may take.
 type Clean struct {
-	*book
+	*keyMatcher
 	rules  []cleanRule
 	now    time.Time
 	groups map[string]*group
@@ -41,11 +41,11 @@ const MaxKept = 32 << 20
 
 // NewClean makes the rule. now is the server's time, by which `older` counts.
 func NewClean(ks *keyspace.Keyspace, r selection.Request, now time.Time) (*Clean, error) {
-	b, err := newBook(ks, r)
+	b, err := newKeyMatcher(ks, r)
 	if err != nil {
 		return nil, err
 	}
-	c := &Clean{book: b, now: now, groups: map[string]*group{}}
+	c := &Clean{keyMatcher: b, now: now, groups: map[string]*group{}}
 	for _, rule := range ks.Cleanup {
 		m, _, err := match.Compile([]match.Item{{Pattern: rule.Match.Pattern}})
 		if err != nil {
@@ -68,7 +68,7 @@ func (c *Clean) Idles() bool {
 
 // Glob implements Rule.
 func (c *Clean) Glob() string {
-	if g := c.book.Glob(); g != "" || len(c.rules) != 1 {
+	if g := c.keyMatcher.Glob(); g != "" || len(c.rules) != 1 {
 		return g
 	}
 	return c.rules[0].Match.Text

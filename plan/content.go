@@ -32,20 +32,20 @@ func (r *Rename) content(k *source.Key, p *pair) *Content {
 	switch {
 	case p.key == nil || p.family == nil:
 		return nil
-	case p.key.Entry.Construct == keyspace.Entity && p.key.Role == ledgerRole:
-		return r.ledger(k, p)
+	case p.key.Entry.Construct == keyspace.Entity && p.key.Role == recordsRole:
+		return r.recordContent(k, p)
 	case tagging(p.key) && r.tags != nil && !r.retags():
 		return &Content{Member: r.tags.member}
 	}
 	return nil
 }
 
-// ledgerRole is the role of the key in which an entity notes in which indexes its items are.
-const ledgerRole = "ledger"
+// recordsRole is the role of the key with the index records of an entity.
+const recordsRole = "ledger"
 
-// ledger returns the content of the index record that was matched last. Its name has all placeholders
-// that the indexes have beside their own values.
-func (r *Rename) ledger(k *source.Key, p *pair) *Content {
+// recordContent returns the new content of the index records whose key was matched last. Its name has all
+// placeholders that the indexes have beside their own values.
+func (r *Rename) recordContent(k *source.Key, p *pair) *Content {
 	c, differ := &Content{Places: map[IndexPlace]IndexPlace{}}, false
 	for _, ix := range p.key.Entry.Index {
 		from, to := p.family.from[ix.Key.Role], p.family.to[ix.Key.Role]
@@ -113,7 +113,7 @@ func sealedEntry(e *keyspace.Entry) bool {
 // goroutine.
 type Elsewhere struct {
 	there, back *Rename
-	old         *book
+	old         *keyMatcher
 }
 
 // NewElsewhere makes it of one declaration, loaded in each of the two namespaces.
@@ -129,7 +129,7 @@ func NewElsewhere(from, to *keyspace.Keyspace) (*Elsewhere, error) {
 	if e.back, err = NewRename(to, pairs.Back(), RenameOptions{Copied: true, Back: true}); err != nil {
 		return nil, err
 	}
-	e.old, err = newBook(from, selection.Request{})
+	e.old, err = newKeyMatcher(from, selection.Request{})
 	return e, err
 }
 

@@ -28,7 +28,7 @@ type RenameOptions struct {
 
 // Rename represents the rule that gives keys with an old name the new one.
 type Rename struct {
-	*book
+	*keyMatcher
 	RenameOptions
 	pairs   []*pair
 	glob    string
@@ -54,12 +54,13 @@ func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, e
 }
 
 func newRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, error) {
-	b, err := newBook(ks, selection.Request{Entries: o.Request.Entries, Owners: o.Request.Owners, Where: o.Request.Where})
+	b, err := newKeyMatcher(ks, selection.Request{Entries: o.Request.Entries, Owners: o.Request.Owners,
+		Where: o.Request.Where})
 	if err != nil {
 		return nil, err
 	}
 	b.where, b.narrow = o.Request.Where, len(o.Request.Globs) > 0
-	r := &Rename{book: b, RenameOptions: o}
+	r := &Rename{keyMatcher: b, RenameOptions: o}
 	chosen := &Pairs{}
 	var items, near []match.Item
 	for _, p := range pairs.list {

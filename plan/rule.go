@@ -77,8 +77,8 @@ type Step struct {
 // Names holds the old name of a key and the new one.
 type Names struct{ Old, New string }
 
-// book knows what a key is: which declared key, which old or foreign name.
-type book struct {
+// keyMatcher knows what a key is: which declared key, which old or foreign name.
+type keyMatcher struct {
 	*selection.Selection
 	matcher *match.Matcher
 	targets []keyspace.Target
@@ -87,7 +87,7 @@ type book struct {
 	seen    match.Captures
 }
 
-func newBook(ks *keyspace.Keyspace, r selection.Request) (*book, error) {
+func newKeyMatcher(ks *keyspace.Keyspace, r selection.Request) (*keyMatcher, error) {
 	if ks == nil {
 		ks = &keyspace.Keyspace{}
 	}
@@ -95,7 +95,7 @@ func newBook(ks *keyspace.Keyspace, r selection.Request) (*book, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &book{Selection: sel, where: r.Where, narrow: len(r.Globs) > 0}
+	b := &keyMatcher{Selection: sel, where: r.Where, narrow: len(r.Globs) > 0}
 	var items []match.Item
 	items, b.targets = ks.Items()
 	b.matcher, _, err = match.Compile(items)
@@ -108,7 +108,7 @@ const ownPrefix = "keywright:"
 
 // look decides what holds for every verb: which key it is, and whether it may be
 // touched at all.
-func (b *book) look(k *source.Key) (d Decision, declared *keyspace.Key) {
+func (b *keyMatcher) look(k *source.Key) (d Decision, declared *keyspace.Key) {
 	entry, _, ok := b.Find(k.Name)
 	if !ok || string(k.Name) == selection.ActingKey {
 		return Decision{}, nil
@@ -137,11 +137,11 @@ func (b *book) look(k *source.Key) (d Decision, declared *keyspace.Key) {
 }
 
 // capture returns the text of a placeholder of the key that was looked at last.
-func (b *book) capture(k *source.Key, i int) string { return string(b.seen.Of(k.Name, i)) }
+func (b *keyMatcher) capture(k *source.Key, i int) string { return string(b.seen.Of(k.Name, i)) }
 
 // sibling builds the key of another role of the same instance of a construct; false if
 // its placeholders are not all known.
-func (b *book) sibling(k *source.Key, of *keyspace.Key, role string) (string, bool) {
+func (b *keyMatcher) sibling(k *source.Key, of *keyspace.Key, role string) (string, bool) {
 	for _, other := range of.Entry.Keys {
 		if other.Role == role {
 			return b.build(k, of.Pattern, other.Pattern)
@@ -151,7 +151,7 @@ func (b *book) sibling(k *source.Key, of *keyspace.Key, role string) (string, bo
 }
 
 // build builds a key of another pattern with the placeholders that the last key has.
-func (b *book) build(k *source.Key, from, to *pattern.Pattern) (string, bool) {
+func (b *keyMatcher) build(k *source.Key, from, to *pattern.Pattern) (string, bool) {
 	values := make([]string, 0, len(to.Placeholders()))
 	for _, p := range to.Placeholders() {
 		at := placeholder(from, p.Name)
@@ -175,24 +175,24 @@ func placeholder(p *pattern.Pattern, name string) int {
 }
 
 // removals say how a key of each construct is removed, or why it is left alone; nil: like any key.
-var removals = map[keyspace.Construct]func(*book, *source.Key, *keyspace.Key) (Step, Code){
+var removals = map[keyspace.Construct]func(*keyMatcher, *source.Key, *keyspace.Key) (Step, Code){
 	keyspace.Plain: nil, keyspace.Counter: nil, keyspace.Ranking: nil, keyspace.RateLimit: nil, keyspace.Script: nil,
 	keyspace.Topic: nil,
-	keyspace.Lock: func(*book, *source.Key, *keyspace.Key) (Step, Code) {
+	keyspace.Lock: func(*keyMatcher, *source.Key, *keyspace.Key) (Step, Code) {
 		return Step{}, FencingToken // its other keys are momentary
 	},
-	keyspace.Entity: ofEntity, keyspace.Cache: (*book).ofCache, keyspace.Queue: (*book).ofQueue,
+	keyspace.Entity: ofEntity, keyspace.Cache: (*keyMatcher).ofCache, keyspace.Queue: (*keyMatcher).ofQueue,
 }
 
 // removal returns how a key is removed, or why it is left alone.
-func (b *book) removal(k *source.Key, declared *keyspace.Key) (Step, Code) {
+func (b *keyMatcher) removal(k *source.Key, declared *keyspace.Key) (Step, Code) {
 	if declared == nil || removals[declared.Entry.Construct] == nil {
 		return Step{}, ""
 	}
 	return removals[declared.Entry.Construct](b, k, declared)
 }
 
-func ofEntity(_ *book, k *source.Key, declared *keyspace.Key) (Step, Code) {
+func ofEntity(_ *keyMatcher, k *source.Key, declared *keyspace.Key) (Step, Code) {
 	switch {
 	case declared.Role != "":
 		return Step{}, WithItems
@@ -203,7 +203,7 @@ func ofEntity(_ *book, k *source.Key, declared *keyspace.Key) (Step, Code) {
 }
 
 // ofCache removes a value together with the right to load it.
-func (b *book) ofCache(k *source.Key, declared *keyspace.Key) (Step, Code) {
+func (b *keyMatcher) ofCache(k *source.Key, declared *keyspace.Key) (Step, Code) {
 	if fill, ok := b.sibling(k, declared, "fill"); ok {
 		return Step{With: []string{fill}}, ""
 	}
@@ -212,7 +212,7 @@ func (b *book) ofCache(k *source.Key, declared *keyspace.Key) (Step, Code) {
 
 // ofQueue removes a key of a queue as long as nothing works on it, and only where the
 // whole queue is meant.
-func (b *book) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
+func (b *keyMatcher) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
 	if b.narrow {
 		return s, PartOfQueue
 	}

@@ -12,7 +12,7 @@ import (
 
 // Delete represents the rule that removes what is selected.
 type Delete struct {
-	*book
+	*keyMatcher
 	within []string // of Within
 }
 
@@ -24,8 +24,8 @@ func NewDelete(ks *keyspace.Keyspace, r selection.Request, notShared bool) (*Del
 	if err := bounded(ks, &r, notShared); err != nil {
 		return nil, err
 	}
-	b, err := newBook(ks, r)
-	d := &Delete{book: b}
+	b, err := newKeyMatcher(ks, r)
+	d := &Delete{keyMatcher: b}
 	if r.Undeclared {
 		d.within = r.Within
 	}
@@ -68,7 +68,7 @@ func (r *Delete) Decide(k *source.Key) Decision {
 
 // TTL represents the rule that gives keys which lost their TTL the declared one.
 type TTL struct {
-	*book
+	*keyMatcher
 	spread float64
 }
 
@@ -79,7 +79,7 @@ const DefaultSpread = 0.5
 // declared TTL: with a spread of 0.5 and a TTL of an hour, between 30 minutes and an
 // hour from now.
 func NewTTL(ks *keyspace.Keyspace, r selection.Request, spread float64) (*TTL, error) {
-	b, err := newBook(ks, r)
+	b, err := newKeyMatcher(ks, r)
 	return &TTL{b, spread}, err
 }
 

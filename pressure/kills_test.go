@@ -46,7 +46,7 @@ func notes(c *keywright.Client) *entity.Store[string, note] {
 			Prefix: prefix,
 			Key:    func(id string) (string, error) { return prefix + id, nil },
 			Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix) },
-			Fields: &noteFields, Created: "created", Expires: "{s}:expiry", Ledger: "{s}:ledger", Lease: "{s}:sweep",
+			Fields: &noteFields, Created: "created", Expires: "{s}:expiry", Records: "{s}:ledger", Lease: "{s}:sweep",
 			IndexTTL: 2 * time.Hour,
 			Indexes: []entity.Index[note]{{Name: "priority", Field: "priority", Score: "created", Prefix: index,
 				Key: func(n *note) (string, error) { return index + strconv.FormatInt(n.Priority, 10), nil }}},
@@ -78,7 +78,7 @@ func TestHarmedProcess(t *testing.T) {
 		for g := range 3 {
 			all.Go(func() {
 				for n := 0; ctx.Err() == nil; n++ {
-					raise(ctx, w, s, fmt.Sprint(w.Name, "-", g, "-", n))
+					writeAndRaise(ctx, w, s, fmt.Sprint(w.Name, "-", g, "-", n))
 				}
 			})
 		}
@@ -111,8 +111,8 @@ func (r *raising) Page(ctx context.Context, value, after string, n int) (ids []s
 	return ids, next, err
 }
 
-// raise makes an item that may go, and then raises it, unless it went.
-func raise(ctx context.Context, w *harm.Worker, s *entity.Store[string, note], id string) {
+// writeAndRaise makes an item that may go, and then raises it, unless it went.
+func writeAndRaise(ctx context.Context, w *harm.Worker, s *entity.Store[string, note], id string) {
 	if !create(ctx, w, s, id, 1) {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // leases ended and it is not known whether a handler had begun: a later death counts as a
 // crash only after this. Where the report fails, the handler does not begin.
 // Runners that tell it at the same time share a call.
-func (c *crew[T]) begins(j *Job[T]) bool {
+func (c *workerPool[T]) begins(j *Job[T]) bool {
 	ctx, cancel := context.WithDeadline(j.ctx, j.Deadline())
 	defer cancel()
 	err, _, left := c.beginnings.Do(ctx, j)
@@ -24,7 +24,7 @@ func (c *crew[T]) begins(j *Job[T]) bool {
 }
 
 // beginTogether tells in one call what runners tell at the same time.
-func (c *crew[T]) beginTogether(_ context.Context, jobs []*Job[T]) []error {
+func (c *workerPool[T]) beginTogether(_ context.Context, jobs []*Job[T]) []error {
 	said := make([]string, 0, 2*len(jobs))
 	for _, j := range jobs {
 		said = append(said, j.ID, j.token)
@@ -45,7 +45,7 @@ func (c *crew[T]) beginTogether(_ context.Context, jobs []*Job[T]) []error {
 // runner begins: else many jobs of a worker that is gone cost two calls for each runner's
 // turn. A job whose report failed is still doubtful, and its runner
 // tells it. So is one whose lease is over: its handler does not begin.
-func (c *crew[T]) beginFirst(answers []answer) {
+func (c *workerPool[T]) beginFirst(answers []claimResult) {
 	var said []string
 	var first []*claimed
 	sent, limit := time.Now(), c.q.lease()/4 // no lease is renewed meanwhile

@@ -111,7 +111,8 @@ type Answer struct {
 
 // Expected returns when something is due after some answers, from now.
 func Expected(q Queue[string], answers ...Answer) time.Duration {
-	c := newCrew(q.Worker(func(context.Context, *Job[string]) error { return nil }, WorkerOptions{}), context.Background())
+	w := q.Worker(func(context.Context, *Job[string]) error { return nil }, WorkerOptions{})
+	c := newWorkerPool(w, context.Background())
 	for _, a := range answers {
 		c.seq = a.Sent
 		c.expect(a.Call, a.Due, true)

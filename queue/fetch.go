@@ -68,7 +68,7 @@ const answerOf = "answer "
 func (q Queue[T]) claim(ctx context.Context, name sending, wanted int, look string, settled []settlement) (fetched,
 	error) {
 	gap, burst, late := q.rate()
-	groups, rest := settle(settled)
+	groups, rest := settlementArgs(settled)
 	args := parts.Args("fetch", len(rest),
 		"token", name.token, "wanted", strconv.Itoa(wanted), "lease", milliseconds(q.lease()), "mode", look,
 		"crashes_most", strconv.Itoa(cmp.Or(q.o.Crashes, 5)), "ttl", q.ttl(),
@@ -116,9 +116,9 @@ func (q Queue[T]) laneKeys() []string {
 	return keys
 }
 
-// settle returns settlements as the script takes them: what is done and left
+// settlementArgs returns settlements as the script takes them: what is done and left
 // nothing goes in groups, by token, of which it says how many there are.
-func settle(all []settlement) (number string, args []string) {
+func settlementArgs(all []settlement) (number string, args []string) {
 	if len(all) == 0 {
 		return "0", nil
 	}

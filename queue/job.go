@@ -58,7 +58,7 @@ func (a alive) Err() error {
 	return nil
 }
 
-func (c *crew[T]) begin(one claimed) *Job[T] {
+func (c *workerPool[T]) begin(one claimed) *Job[T] {
 	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence,
 		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique,
 		doubtful: one.doubtful,
@@ -101,13 +101,13 @@ func (j *Job[T]) stop(cause error) {
 	}
 }
 
-func (j *Job[T]) settle(verb, text string, ms int64) settlement {
+func (j *Job[T]) newSettlement(verb, text string, ms int64) settlement {
 	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms, name: j.unique, fatal: errAttempts}
 }
 
 // dies settles a job that no further attempt would heal.
 func (j *Job[T]) dies(reason string, cause error) settlement {
-	s := j.settle("dead", reason, 0)
+	s := j.newSettlement("dead", reason, 0)
 	s.fatal = cause
 	return s
 }

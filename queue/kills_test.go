@@ -45,8 +45,8 @@ func (d *side) kill(t *testing.T, meanwhile func()) {
 		d.ids = append(d.ids, id)
 	}
 	id := d.ids[len(d.ids)-10]
-	eventually(t, "a process runs the held job", func() bool { return d.l.runner(id) != nil })
-	victim := slices.Index(d.all, d.l.runner(id))
+	eventually(t, "a process runs the held job", func() bool { return d.l.lastRunner(id) != nil })
+	victim := slices.Index(d.all, d.l.lastRunner(id))
 	meanwhile()
 	d.all[victim].kill()
 	letGo(t, d.dir, id)

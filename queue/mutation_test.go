@@ -29,7 +29,7 @@ func orphan(t *testing.T, guards ...string) (wrong []string) {
 	id, err := q.Enqueue(t.Context(), queue.Task[string]{Payload: held})
 	must(t, err)
 	victim := startProcess(t, l, s.URL(), dir, env...)
-	eventually(t, "it runs", func() bool { return l.runner(id) != nil })
+	eventually(t, "it runs", func() bool { return l.lastRunner(id) != nil })
 	victim.kill()
 	letGo(t, dir, id)
 	// By the server's clock this one comes later than the lease is over, and what

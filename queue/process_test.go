@@ -114,7 +114,7 @@ func newLog() *log {
 	return &log{spans: map[string]*span{}, done: map[string]bool{}, last: map[string]*process{}}
 }
 
-func (l *log) hear(p *process, line string) {
+func (l *log) record(p *process, line string) {
 	var word, id string
 	var fence, at int64
 	if n, _ := fmt.Sscan(line, &word, &id, &fence, &at); n != 4 {
@@ -136,8 +136,8 @@ func (l *log) hear(p *process, line string) {
 	}
 }
 
-// runner returns the process that began to run a job last, nil if none has.
-func (l *log) runner(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.last[id] }
+// lastRunner returns the process that began to run a job last, nil if none has.
+func (l *log) lastRunner(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.last[id] }
 
 func (l *log) doneOf(ids []string) (n int) {
 	l.mu.Lock()
@@ -202,7 +202,7 @@ func startProcess(t *testing.T, l *log, url, dir string, env ...string) *process
 	must(t, p.cmd.Start())
 	p.said.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			l.hear(p, lines.Text())
+			l.record(p, lines.Text())
 		}
 	})
 	return p
@@ -248,7 +248,7 @@ func abandoned(t *testing.T, s *keywrighttest.Server, q queue.Queue[string], rou
 	victim := startProcess(t, l, s.URL(), dir, alone)
 	id, err := q.Enqueue(t.Context(), queue.Task[string]{ID: fmt.Sprint("held-", round), Payload: held})
 	must(t, err)
-	eventually(t, "the victim runs it", func() bool { return l.runner(id) == victim })
+	eventually(t, "the victim runs it", func() bool { return l.lastRunner(id) == victim })
 	other := startProcess(t, l, s.URL(), dir, alone)
 	defer other.end()
 	probe := 0
@@ -257,7 +257,7 @@ func abandoned(t *testing.T, s *keywrighttest.Server, q queue.Queue[string], rou
 		must(t, err)
 		probe++
 		eventually(t, "it is done", func() bool { return l.isDone(id) })
-		return l.runner(id) == other
+		return l.lastRunner(id) == other
 	})
 	victim.kill()
 	begun := time.Now()

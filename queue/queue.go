@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/value"
 )
 
@@ -249,7 +249,7 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 // never will be; the rest goes on without its caller.
 func (q Queue[T]) left(err error) error {
 	e := &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
-	if _, never := errors.AsType[*gather.NotAsked](err); never {
+	if _, never := errors.AsType[*coalesce.NotAsked](err); never {
 		e.Class, e.Hint = keywright.NotApplied, ""
 	}
 	return e

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel"
 )
 
 // senders let many goroutines of a client that enqueue one job each share calls
 // to the server.
 type senders struct {
-	byQueue *shared[line, gather.Gather[piece, put]]
+	byQueue *shared[line, coalesce.Coalescer[piece, put]]
 	rooms   *shared[string, room] // by the first lane
 }
 
@@ -29,7 +29,7 @@ type line struct {
 }
 
 func newSenders(*keywright.Client) *senders {
-	return &senders{newShared[line, gather.Gather[piece, put]](), newShared[string, room]()}
+	return &senders{newShared[line, coalesce.Coalescer[piece, put]](), newShared[string, room]()}
 }
 
 // Close has nothing to end: waiting ends with the client's life, and calls with its
@@ -37,7 +37,7 @@ func newSenders(*keywright.Client) *senders {
 func (*senders) Close() {}
 
 // byForm holds the senders that a Queue has used.
-type byForm [full + 1]atomic.Pointer[gather.Gather[piece, put]]
+type byForm [full + 1]atomic.Pointer[coalesce.Coalescer[piece, put]]
 
 // piece represents one job as the script takes it.
 type piece struct{ keys, args []string }
@@ -76,7 +76,7 @@ func (p piece) size() (n int) {
 }
 
 // sender returns where jobs of a form get on. A Queue asks for it once.
-func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
+func (q Queue[T]) sender(f form) *coalesce.Coalescer[piece, put] {
 	g := q.senders[f].Load()
 	if g == nil {
 		g = q.findSender(f)
@@ -85,13 +85,13 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	return g
 }
 
-func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
+func (q Queue[T]) findSender(f form) *coalesce.Coalescer[piece, put] {
 	k := q.keys
 	name := line{f, q.entry.Name, q.ttl(), strings.Join(q.laneKeys(), "\n"), k.plain().Key, k.Job, k.Leases,
 		k.Delayed, k.Dead, k.Runs, k.State, k.Channel}
-	return kernel.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
+	return kernel.Part(q.client, newSenders).byQueue.get(name, func() *coalesce.Coalescer[piece, put] {
 		put := func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) }
-		return gather.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())
+		return coalesce.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())
 	})
 }
 

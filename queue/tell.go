@@ -37,7 +37,7 @@ func (f *fetched) of(settled []settlement) (lost []string, dead []buried) {
 
 // report tells what the server has made of the settlements, which are then done.
 // No lock is held: hooks and handlers may take their time.
-func (r *runner[T]) report(f fetched) {
+func (r *workerLoop[T]) report(f fetched) {
 	settled := r.settled
 	r.settled = nil
 	for _, fault := range f.faults {
@@ -66,7 +66,7 @@ func (r *runner[T]) report(f fetched) {
 }
 
 // handled tells that a handler has returned.
-func (r *runner[T]) handled(j *Job[T], err error, took time.Duration) {
+func (r *workerLoop[T]) handled(j *Job[T], err error, took time.Duration) {
 	kind := notice.JobDone
 	if err != nil {
 		kind = notice.JobFailed
@@ -77,19 +77,19 @@ func (r *runner[T]) handled(j *Job[T], err error, took time.Duration) {
 }
 
 // lost tells that a job is not this worker's any more.
-func (c *crew[T]) lost(id string) {
+func (c *workerPool[T]) lost(id string) {
 	c.notice(keywright.Notice{Kind: notice.JobLost, Err: ErrLost})
 	if c.w.o.OnError != nil { // else the notice tells the logger
 		c.tell(fmt.Errorf("job %s: %w", id, ErrLost))
 	}
 }
 
-func (c *crew[T]) notice(n keywright.Notice) {
+func (c *workerPool[T]) notice(n keywright.Notice) {
 	n.Entry = c.q.entry.Name
 	c.harmless(func() { c.q.client.Notice(context.WithoutCancel(c.ctx), n) })
 }
 
-func (c *crew[T]) tell(err error) {
+func (c *workerPool[T]) tell(err error) {
 	if c.w.o.OnError != nil && err != nil {
 		c.harmless(func() { c.w.o.OnError(err) })
 	} else {
@@ -99,22 +99,22 @@ func (c *crew[T]) tell(err error) {
 
 // tellAside is tell for what other runners wait for: OnError may take its time. While it
 // does, further errors of this kind are passed over.
-func (c *crew[T]) tellAside(err error) {
+func (c *workerPool[T]) tellAside(err error) {
 	select {
 	case c.aside <- struct{}{}:
-		c.runners.Go(func() { defer func() { <-c.aside }(); c.tell(err) })
+		c.loops.Go(func() { defer func() { <-c.aside }(); c.tell(err) })
 	default:
 	}
 }
 
-func (c *crew[T]) tellOfDead(d Dead) {
+func (c *workerPool[T]) tellOfDead(d Dead) {
 	if c.w.o.OnDead != nil {
 		c.harmless(func() { c.w.o.OnDead(d) })
 	}
 }
 
 // harmless calls what a user has given: it may panic.
-func (c *crew[T]) harmless(f func()) {
+func (c *workerPool[T]) harmless(f func()) {
 	defer func() { _ = recover() }()
 	f()
 }

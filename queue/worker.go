@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -96,14 +96,14 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	defer end()
 	ctx, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
-	c := newCrew(w, ctx)
+	c := newWorkerPool(w, ctx)
 	c.halt = halt
-	defer context.AfterFunc(client.Life(), func() { c.free(keywright.ErrClosed); c.hangUp() })()
+	defer context.AfterFunc(client.Life(), func() { c.free(keywright.ErrClosed); c.cancelCalls() })()
 	defer c.free(nil)
-	defer c.hangUp()
+	defer c.cancelCalls()
 	stop, err := func() {}, w.durable(ctx)
 	if err == nil {
-		stop, err = client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.hear, Gap: c.missed})
+		stop, err = client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.onMessage, Gap: c.missed})
 	}
 	switch closed := client.Ended(ctx, "run", w.queue.entry); {
 	case err != nil && closed != nil:
@@ -119,13 +119,13 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	over := make(chan struct{})
 	keeper.Go(func() { c.keep(over) })
 	for range cmp.Or(w.o.Concurrency, 10) {
-		c.team = append(c.team, &runner[T]{crew: c})
-		c.runners.Go(c.team[len(c.team)-1].work)
+		c.team = append(c.team, &workerLoop[T]{workerPool: c})
+		c.loops.Go(c.team[len(c.team)-1].work)
 	}
 	<-ctx.Done()
-	defer c.lastCall()()
+	defer c.shutdownTimers()()
 	c.giveBack()
-	c.runners.Wait()
+	c.loops.Wait()
 	close(over)
 	keeper.Wait()
 	c.leave()
@@ -156,27 +156,27 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 		"CONFIG SET maxmemory-policy noeviction, or WorkerOptions.AllowEviction")
 }
 
-// crew represents one Run: its worker loops and the goroutine that renews their leases.
-type crew[T any] struct {
-	w          *Worker[T]
-	q          Queue[T]
-	name       string
-	ctx        context.Context         // ends when nothing new is to begin
-	halt       context.CancelCauseFunc // ends it, for a refusal that time does not heal
-	jobs       context.Context         // of the jobs
-	free       context.CancelCauseFunc
-	calling    context.Context // ends when no call to the server is waited for any more
-	hangUp     context.CancelFunc
-	runners    sync.WaitGroup
-	wake       chan struct{} // a reason to ask the server, for one runner
-	flags      chan struct{} // a reason to look at the flags of the jobs that run
-	paused     atomic.Bool   // as the server has said last
-	early      chan struct{} // something is due before the keeper would look
-	team       []*runner[T]
-	seats      chan int // of the calls under way
-	aside      slots    // of an error that is reported beside them
-	calls      *gather.Gather[wish, answer]
-	beginnings *gather.Gather[*Job[T], error]
+// workerPool represents one Run: its worker loops and the goroutine that renews their leases.
+type workerPool[T any] struct {
+	w           *Worker[T]
+	q           Queue[T]
+	name        string
+	ctx         context.Context         // ends when nothing new is to begin
+	halt        context.CancelCauseFunc // ends it, for a refusal that time does not heal
+	jobs        context.Context         // of the jobs
+	free        context.CancelCauseFunc
+	calling     context.Context // ends when no call to the server is waited for any more
+	cancelCalls context.CancelFunc
+	loops       sync.WaitGroup
+	wake        chan struct{} // a reason to ask the server, for one runner
+	flags       chan struct{} // a reason to look at the flags of the jobs that run
+	paused      atomic.Bool   // as the server has said last
+	early       chan struct{} // something is due before the keeper would look
+	team        []*workerLoop[T]
+	seats       chan int // of the calls under way
+	aside       slots    // of an error that is reported beside them
+	calls       *coalesce.Coalescer[claimRequest, claimResult]
+	beginnings  *coalesce.Coalescer[*Job[T], error]
 
 	mu       sync.Mutex
 	seq      int64
@@ -188,19 +188,19 @@ type crew[T any] struct {
 	dueSeq   int64     // the number of the last call that was sent when that was noted
 }
 
-func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
-	c := &crew[T]{w: w, q: w.queue, ctx: ctx, running: map[string]*Job[T]{}}
-	c.name = word(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8]
+func newWorkerPool[T any](w *Worker[T], ctx context.Context) *workerPool[T] {
+	c := &workerPool[T]{w: w, q: w.queue, ctx: ctx, running: map[string]*Job[T]{}}
+	c.name = oneWord(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8]
 	c.jobs, c.free = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.calling, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
+	c.calling, c.cancelCalls = context.WithCancel(context.WithoutCancel(ctx))
 	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
 	c.flags, c.early = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.seats, c.aside = make(chan int, flights), make(slots, 1)
 	for n := range flights {
 		c.seats <- n
 	}
-	c.calls = gather.New(max(1, min(64, mostTaken/cmp.Or(w.o.Batch, 1))), c.together)
-	c.beginnings = gather.New(mostTaken, c.beginTogether)
+	c.calls = coalesce.New(max(1, min(64, mostTaken/cmp.Or(w.o.Batch, 1))), c.claimBatch)
+	c.beginnings = coalesce.New(mostTaken, c.beginTogether)
 	return c
 }
 
@@ -210,27 +210,27 @@ const lastSecond = time.Second
 
 func (w *Worker[T]) grace() time.Duration { return cmp.Or(w.o.Grace, 30*time.Second) }
 
-// lastCall ends the contexts of the jobs, and later the calls to the server, when
+// shutdownTimers ends the contexts of the jobs, and later the calls to the server, when
 // their time is over.
-func (c *crew[T]) lastCall() (stop func()) {
+func (c *workerPool[T]) shutdownTimers() (stop func()) {
 	grace := c.w.grace()
 	free := time.AfterFunc(grace-min(grace/2, lastSecond), func() { c.free(ErrShutdown) })
-	calls := time.AfterFunc(grace, c.hangUp)
+	calls := time.AfterFunc(grace, c.cancelCalls)
 	return func() { free.Stop(); calls.Stop() }
 }
 
 // call returns the context of a call to the server, which takes limit at most. When all
 // calls are over there is as long as the Grace for that of a job that has ended late,
 // a second at most.
-func (c *crew[T]) call(limit time.Duration) (context.Context, context.CancelFunc) {
+func (c *workerPool[T]) call(limit time.Duration) (context.Context, context.CancelFunc) {
 	if c.calling.Err() != nil {
 		return context.WithTimeout(context.WithoutCancel(c.ctx), min(limit, lastSecond, c.w.grace()))
 	}
 	return context.WithTimeout(c.calling, limit)
 }
 
-// word returns a name as one word.
-func word(name string) string { return strings.Join(strings.Fields(name), "_") }
+// oneWord returns a name as one word.
+func oneWord(name string) string { return strings.Join(strings.Fields(name), "_") }
 
 // pad makes a token longer than hash-max-listpack-value, whose default is 64: so
 // the hash of what runs is a table, and no listpack that is searched from its
@@ -239,23 +239,23 @@ func pad(token string) string { return token + strings.Repeat(padding, max(1, 65
 
 const padding = "."
 
-// wish describes what one worker loop asks of the server.
-type wish struct {
+// claimRequest describes what one worker loop asks of the server.
+type claimRequest struct {
 	wanted  int
 	settled []settlement
 	late    bool // it was asked when all calls were over
 }
 
-type answer struct {
+type claimResult struct {
 	fetched
 	err error
 }
 
 var errHungUp = errors.New("the worker has stopped, and did not wait for the server any longer")
 
-// together makes one call of what several runners ask while others are under
+// claimBatch makes one call of what several runners ask while others are under
 // way: the server's time goes into calls more than into jobs.
-func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
+func (c *workerPool[T]) claimBatch(_ context.Context, wishes []claimRequest) []claimResult {
 	wanted, settled, late := 0, wishes[0].settled, false
 	for i, w := range wishes {
 		wanted += w.wanted
@@ -268,10 +268,10 @@ func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 	if late || c.calling.Err() == nil {
 		f, err = c.claim(wanted, settled)
 	}
-	out := make([]answer, len(wishes))
+	out := make([]claimResult, len(wishes))
 	for i, w := range wishes {
 		n := min(w.wanted, len(f.jobs))
-		out[i] = answer{fetched{jobs: f.jobs[:n:n]}, err}
+		out[i] = claimResult{fetched{jobs: f.jobs[:n:n]}, err}
 		f.jobs = f.jobs[n:]
 		out[i].lost, out[i].dead = f.of(w.settled)
 	}
@@ -281,14 +281,14 @@ func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 }
 
 // ask asks the server, with what others ask.
-func (c *crew[T]) ask(wanted int, settled []settlement) (fetched, error) {
+func (c *workerPool[T]) ask(wanted int, settled []settlement) (fetched, error) {
 	ctx, late := context.Background(), c.calling.Err() != nil
 	if late {
 		var cancel context.CancelFunc
 		ctx, cancel = c.call(lastSecond)
 		defer cancel()
 	}
-	a, err := c.calls.Lead(ctx, wish{wanted, settled, late})
+	a, err := c.calls.Lead(ctx, claimRequest{wanted, settled, late})
 	if err != nil {
 		return fetched{}, err
 	}
@@ -303,10 +303,10 @@ func hostAndProcess() string {
 	return host + "-" + strconv.Itoa(os.Getpid())
 }
 
-// hear is called by the reader of the subscription. A channel has the messages of
+// onMessage is called by the reader of the subscription. A channel has the messages of
 // all databases of a server, and anything that others say: each is a
 // reason to ask the server, and settles nothing.
-func (c *crew[T]) hear(text string) {
+func (c *workerPool[T]) onMessage(text string) {
 	word, rest, _ := strings.Cut(text, " ")
 	database, token, _ := strings.Cut(rest, " ")
 	if !c.q.ours(database) {
@@ -334,7 +334,7 @@ func (q Queue[T]) ours(database string) bool {
 }
 
 // askForFlags lets the keeper ask what has become of the jobs that run.
-func (c *crew[T]) askForFlags() {
+func (c *workerPool[T]) askForFlags() {
 	select {
 	case c.flags <- struct{}{}:
 	default:
@@ -342,13 +342,13 @@ func (c *crew[T]) askForFlags() {
 }
 
 // missed is called when messages may have been missed.
-func (c *crew[T]) missed() {
+func (c *workerPool[T]) missed() {
 	c.due()
 	c.askForFlags()
 }
 
 // wakeOne wakes one runner, if one sleeps.
-func (c *crew[T]) wakeOne() {
+func (c *workerPool[T]) wakeOne() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -356,7 +356,7 @@ func (c *crew[T]) wakeOne() {
 }
 
 // due wakes one runner and lets it bring back what is due.
-func (c *crew[T]) due() {
+func (c *workerPool[T]) due() {
 	c.mu.Lock()
 	c.nextTidy = time.Time{}
 	c.mu.Unlock()
@@ -364,7 +364,7 @@ func (c *crew[T]) due() {
 }
 
 // end ends the contexts of some jobs.
-func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
+func (c *workerPool[T]) end(which func(*Job[T]) bool, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range c.running {
@@ -374,14 +374,14 @@ func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
 	}
 }
 
-// flights says how many calls of c.calls are under way at a time, see gather.New. The server
+// flights says how many calls of c.calls are under way at a time, see coalesce.New. The server
 // knows the last answer of each.
 const flights = 2
 
 // claim returns one call to the server. It goes on when the worker is to stop: what
 // it claims would otherwise wait until its lease is over. One that may have arrived is
 // sent again until it is answered: the server gives the answer of the first.
-func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
+func (c *workerPool[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	seat := <-c.seats
 	defer func() { c.seats <- seat }()
 	c.mu.Lock()
@@ -421,10 +421,10 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 }
 
 // seat returns the name under which the server knows an answer.
-func (c *crew[T]) seat(n int) string { return c.name + " " + strconv.Itoa(n) }
+func (c *workerPool[T]) seat(n int) string { return c.name + " " + strconv.Itoa(n) }
 
 // settledNow notes that no lease of these is renewed any more. The caller holds mu.
-func (c *crew[T]) settledNow(all []settlement) {
+func (c *workerPool[T]) settledNow(all []settlement) {
 	for _, s := range all {
 		delete(c.running, s.token+" "+s.id)
 	}
@@ -432,10 +432,10 @@ func (c *crew[T]) settledNow(all []settlement) {
 
 // giveBack gives back what is claimed and has not begun: the runner that has it may be in a
 // handler that hangs.
-func (c *crew[T]) giveBack() {
+func (c *workerPool[T]) giveBack() {
 	for _, r := range c.team {
 		if back := r.unbegun(); len(back) > 0 {
-			c.runners.Go((&runner[T]{crew: c, settled: back}).work)
+			c.loops.Go((&workerLoop[T]{workerPool: c, settled: back}).work)
 		}
 	}
 }

@@ -273,7 +273,7 @@ func TestWindowsInACluster(t *testing.T) {
 			for seed := range uint64(4) {
 				for prefix, apart := range map[string]bool{"spread%d:": true, "{tag%d}:": false} {
 					v, model := windowOf(t, c, fmt.Sprintf(prefix, seed), seed)
-					if got := v.window.apart(c, v.key); got != apart {
+					if got := v.window.crossSlot(c, v.key); got != apart {
 						t.Fatalf("%s: apart is %v", prefix, got)
 					}
 					for range 2 { // made, and kept

@@ -135,7 +135,7 @@ func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
 		q.err = fmt.Errorf("%d rows were asked for; 1 to %d are read at once", rows, MaxRows)
 	}
 	q.err = invalid(v.entry, v.err, q.err)
-	if q.err == nil && v.window != nil && v.window.apart(v.client, v.key) {
+	if q.err == nil && v.window != nil && v.window.crossSlot(v.client, v.key) {
 		return v.merged(ctx, q)
 	}
 	got, err := v.ask(ctx, q)

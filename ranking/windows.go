@@ -106,9 +106,9 @@ func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 		key: key, window: from, err: invalid(w.entry, err, bad)}
 }
 
-// apart reports whether a cluster cannot add the periods up in one step.
-func (w *window) apart(c *keywright.Client, key string) bool {
-	return c.Apart(append([]string{key, partial(key)}, w.keys...)...)
+// crossSlot reports whether a cluster cannot add the periods up in one step.
+func (w *window) crossSlot(c *keywright.Client, key string) bool {
+	return c.CrossSlot(append([]string{key, partial(key)}, w.keys...)...)
 }
 
 // MaxMerged says how many different members a window may have that the client adds

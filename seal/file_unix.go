@@ -28,8 +28,8 @@ func owned(info fs.FileInfo) error {
 	return nil
 }
 
-// alone makes a program end with all that it has started.
-func alone(c *exec.Cmd) {
+// ownProcessGroup makes a program end with all that it has started.
+func ownProcessGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 }

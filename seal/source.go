@@ -116,7 +116,7 @@ func (o ExecOptions) Exec(program string, args ...string) Source {
 		c := exec.CommandContext(ctx, program, args...)
 		c.Stdout, c.WaitDelay = &out, time.Second
 		c.Env = o.environment(os.Environ())
-		alone(c)
+		ownProcessGroup(c)
 		err := c.Run()
 		switch exit, failed := errors.AsType[*exec.ExitError](err); {
 		case ctx.Err() != nil:

@@ -38,7 +38,7 @@ var kindNames = [...]string{Unknown: "unknown", String: "string", List: "list", 
 // NoTTL is the TTL of a key that never expires.
 const NoTTL time.Duration = -1
 
-// MaxTTL is the longest TTL that is told, some 292 years: a longer one counts as this.
+// MaxTTL is the longest TTL that is reported, some 292 years: a longer one counts as this.
 const MaxTTL = time.Duration(1<<63 - 1)
 
 // TTL returns what remains of a key that ends in so many milliseconds, MaxTTL at most.
@@ -118,7 +118,7 @@ type Request struct {
 	Sample int64  // stop after about this many keys, spread over the keyspace; 0 = all
 	Match  string // SCAN MATCH glob; "" = all
 	// Wants says by its name whether a key is looked at; nil: all are. Several goroutines ask it. A server is asked
-	// nothing of the others, and LeftOut, which is not nil then, is told how many there were, by the goroutine that
+	// nothing of the others, and LeftOut, which is not nil then, is called with their number, by the goroutine that
 	// delivers keys. A file delivers all keys: the consumer looks, too.
 	Wants   func(name []byte) bool
 	LeftOut func(keys int64)

@@ -1,6 +1,5 @@
-// Package content makes values as they are under the new names of their keys: the ledgers of entities and the members
-// of
-// sorted sets that hold names. It changes values in memory, and none on a server.
+// Package content makes values as they are under the new names of their keys: the index records of entities and the
+// members of sorted sets that hold names. It changes values in memory, and none on a server.
 //
 // API: may change until 1.0.
 package content
@@ -12,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -71,8 +70,8 @@ func Rename(c *source.Content, how *plan.Content, each func(*source.Content) err
 // membersOfPart says how many members and scores a part has at most.
 const membersOfPart = 2000
 
-// onceEach leaves out members that are there twice: a set that was told the new names before has
-// both, and both are one name now. The higher score counts, as it does where names are told. A
+// onceEach leaves out members that are there twice: a set that got the new names before has
+// both, and both are one name now. The higher score counts, as it does where a set gets new names beside the old. A
 // value in parts is given as it comes.
 func onceEach(members [][]byte) ([][]byte, error) {
 	at := make(map[string]int, len(members)/2)
@@ -101,7 +100,7 @@ func rewrites(kind source.Kind, how *plan.Content) bool {
 	return how.Places != nil && kind == source.Hash || how.Member != nil && kind == source.ZSet
 }
 
-// rewritten returns the elements of a part: fields and values of a ledger, or members and scores.
+// rewritten returns the elements of a part: fields and values of index records, or members and scores.
 func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 	if len(elements)%2 != 0 {
 		return nil, errors.New("a part has half of an element")
@@ -111,7 +110,7 @@ func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 	for i := 0; i < len(out); i += 2 {
 		switch {
 		case how.Places != nil:
-			text, err := ledger.Moved(string(out[i]), string(out[i+1]), placeBy(how))
+			text, err := indexrecord.Moved(string(out[i]), string(out[i+1]), placeBy(how))
 			if err != nil {
 				return nil, err
 			}
@@ -126,8 +125,8 @@ func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 }
 
 // placeBy returns the new place of an index.
-func placeBy(how *plan.Content) func(ledger.Place) (ledger.Place, bool) {
-	return func(p ledger.Place) (ledger.Place, bool) {
+func placeBy(how *plan.Content) func(indexrecord.Place) (indexrecord.Place, bool) {
+	return func(p indexrecord.Place) (indexrecord.Place, bool) {
 		to, ok := how.Places[plan.IndexPlace{Index: p.Index, Prefix: p.Prefix, Suffix: p.Suffix, All: p.All}]
 		p.Index, p.Prefix, p.Suffix, p.All = to.Index, to.Prefix, to.Suffix, to.All
 		return p, ok

@@ -6,7 +6,7 @@ import (
 
 	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/apply/restore"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/internal/expect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -16,22 +16,22 @@ import (
 
 var must = expect.NoError
 
-// A ledger is written with the new names of index keys. One of a newer form, or a damaged
+// Index records are written with the new names of index keys. A record of a newer form, or a damaged
 // one, is refused once with the reason, whatever part of it is wrong, and nothing is left.
-func TestLedgersGetNewNames(t *testing.T) {
+func TestIndexRecordsGetNewNames(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
-	old := ledger.Place{Index: "k", Prefix: "a:k:", Value: "1"}
+	old := indexrecord.Place{Index: "k", Prefix: "a:k:", Value: "1"}
 	now := old
 	now.Prefix = "b:k:"
 	how := &plan.Content{Places: map[plan.IndexPlace]plan.IndexPlace{
 		{Index: "k", Prefix: "a:k:"}: {Index: "k", Prefix: "b:k:"}}}
-	good, newer := string(ledger.Record(old)), "+x"
+	good, newer := string(indexrecord.Encode(old)), "+x"
 	for what, c := range map[string]struct {
 		parts [][]string
 		want  string
 	}{
-		"good":           {[][]string{{"1", good}, {"2", good}}, string(ledger.Record(now))},
+		"good":           {[][]string{{"1", good}, {"2", good}}, string(indexrecord.Encode(now))},
 		"the first part": {[][]string{{"1", newer}, {"2", good}}, ""},
 		"the last part":  {[][]string{{"1", good}, {"2", newer}}, ""},
 		"the only part":  {[][]string{{"1", newer}}, ""},

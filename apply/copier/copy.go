@@ -46,7 +46,7 @@ type Options struct {
 	Since func(context.Context) (source.Reasons, error)
 
 	Rounds int                      // of verification and repair at most; 0: 5, below 0: none
-	Round  func(n int, what string) // told of what begins; nil: nothing is
+	Round  func(n int, what string) // called before each part of the work with its name; nil: it is not
 }
 
 // Report says what was copied. The first counts are of the first pass, in which each
@@ -124,7 +124,7 @@ type copying struct {
 }
 
 func (c *copying) run(ctx context.Context) (err error) {
-	c.told(0, "copy")
+	c.reportRound(0, "copy")
 	first := c.Options.Options
 	first.Existed = func(db int, key []byte) { c.before.add(c.hash(db, key)) }
 	first.Wrote = func(db int, key []byte) { c.wrote.add(c.hash(db, key)) }
@@ -145,7 +145,7 @@ func (c *copying) run(ctx context.Context) (err error) {
 	if err := c.rounds(ctx); err != nil { // the source may have made some of them again meanwhile
 		return err
 	}
-	c.told(c.report.Rounds, "look for keys that only the target has")
+	c.reportRound(c.report.Rounds, "look for keys that only the target has")
 	o := c.comparing()
 	o.Ways = compare.Backward
 	c.report.Only, err = compare.Run(ctx, c.shown(), c.to, o)
@@ -156,7 +156,7 @@ func (c *copying) run(ctx context.Context) (err error) {
 func (c *copying) rounds(ctx context.Context) error {
 	for range c.Rounds {
 		c.report.Rounds++
-		c.told(c.report.Rounds, "verify")
+		c.reportRound(c.report.Rounds, "verify")
 		if err := c.round(ctx); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (c *copying) rounds(ctx context.Context) error {
 // deleted since. Of more than maxKnown keys that were written it knows the first ones only. The report has what is
 // left.
 func (c *copying) follow(ctx context.Context) error {
-	c.told(c.report.Rounds, "look for keys that only the target has")
+	c.reportRound(c.report.Rounds, "look for keys that only the target has")
 	var gone []compare.Difference
 	bytes := 0
 	flush := func() error {
@@ -242,7 +242,7 @@ func (c *copying) deleteIn(ctx context.Context, gone []compare.Difference) error
 	return err
 }
 
-func (c *copying) told(round int, what string) {
+func (c *copying) reportRound(round int, what string) {
 	if c.Round != nil {
 		c.Round(round, what)
 	}

@@ -123,7 +123,7 @@ func TestCopyOntoKeys(t *testing.T) {
 	}
 }
 
-// Keys go to another database, and expire as they are told.
+// Keys go to another database, and get the expiry that is asked for.
 func TestCopyElsewhere(t *testing.T) {
 	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
@@ -349,7 +349,7 @@ func TestCopyFollowsDeletes(t *testing.T) {
 }
 
 // TestALossAtTheSourceIsNotCopied: what the source loses to a flush or a restart while it is copied stays at the
-// target, and is told.
+// target, and is reported.
 func TestALossAtTheSourceIsNotCopied(t *testing.T) {
 	t.Parallel()
 	for want, lose := range map[source.Code]func(*kt.Server){

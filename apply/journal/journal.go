@@ -337,7 +337,7 @@ func (c *Counts) Plus(o *Counts) {
 }
 
 // OpenOwn opens a file to go on with it, or makes it. What is no file of a folder, as a
-// link to another one, is an error: it is none of ours.
+// link to another one, is an error: no run has made it.
 func OpenOwn(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	switch {

@@ -1,7 +1,7 @@
 package restore
 
 // MaxFlight is maxFlight for tests.
-const MaxFlight = maxFlight
+const MaxFlight = maxInFlight
 
 // TemporaryName is temporaryName for tests.
 var TemporaryName = temporaryName

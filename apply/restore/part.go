@@ -198,9 +198,9 @@ const stepCommands = 500
 func (w *writer) steps(ctx context.Context, p *partial, commands []kernel.Command, grows int64, rec *record) error {
 	first := rec.Part == 0
 	if rec.Kind != source.Stream || rec.More {
-		return w.together(ctx, p, commands, grows, first)
+		return w.runAtomically(ctx, p, commands, grows, first)
 	}
-	if gone, err := w.gone(ctx, p); err != nil {
+	if gone, err := w.deletedPending(ctx, p); err != nil {
 		return err
 	} else if len(gone) > 0 {
 		if commands, err = w.besideGone(ctx, p, gone); err != nil {
@@ -213,7 +213,7 @@ func (w *writer) steps(ctx context.Context, p *partial, commands []kernel.Comman
 		if words := commands[n-1].Commands(); n > 1 && words[1] == "DESTROY" {
 			n-- // a group is made in the step in which what was there of it goes
 		}
-		if err := w.together(ctx, p, commands[:n:n], 0, first); err != nil {
+		if err := w.runAtomically(ctx, p, commands[:n:n], 0, first); err != nil {
 			return err
 		}
 		commands, first = commands[n:], false
@@ -221,9 +221,9 @@ func (w *writer) steps(ctx context.Context, p *partial, commands []kernel.Comman
 	return nil
 }
 
-// together runs the commands of a part in one step, and again where the server was not
+// runAtomically runs the commands of a part in one step, and again where the server was not
 // ready. After a lost reply the length of the value tells whether they were run.
-func (w *writer) together(ctx context.Context, p *partial, commands []kernel.Command, grows int64,
+func (w *writer) runAtomically(ctx context.Context, p *partial, commands []kernel.Command, grows int64,
 	first bool) (err error) {
 	raw := p.target.client.Raw()
 	all := []kernel.Command{raw.B().Multi().Build().SetSlot(p.name)}
@@ -286,7 +286,7 @@ func (p *partial) length(ctx context.Context) (int64, error) {
 }
 
 // errGone is why a value cannot be put together: its first parts are not there any more.
-var errGone = errors.New("what was written of it has gone: the server evicted it, or somebody deleted it")
+var errGone = errors.New("what was written of it has gone: the server evicted it, or another client deleted it")
 
 // errTouched is why a step was not run: its key was written to meanwhile.
 var errTouched = errors.New("what was written of it is being changed by another process")

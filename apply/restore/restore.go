@@ -62,11 +62,11 @@ type Options struct {
 	// the run. nil: it is not asked.
 	StillHeld func() error
 
-	// Existed is told of each key that was there and was left; by one goroutine at a
+	// Existed is called with each key that was there and was left; by one goroutine at a
 	// time. nil: nothing is.
 	Existed func(db int, key []byte)
 
-	// Wrote is told of each key that was written, likewise. nil: nothing is.
+	// Wrote is called with each key that was written, likewise. nil: it is not.
 	Wrote func(db int, key []byte)
 
 	// Needs is about how many bytes will be written; 0: not known. Servers that would evict keys for it get nothing.
@@ -81,7 +81,7 @@ type Options struct {
 
 	Writers  int              // connections that write; 0: 4
 	Rate     int              // keys per second at most; 0: as fast as the server takes them
-	Progress func(done int64) // told of keys that are done; nil: nothing is
+	Progress func(done int64) // called after keys are done; nil: it is not
 }
 
 // Asker yields the values of those of the keys that are there, as compare.Live does.
@@ -144,7 +144,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	ctx, stop := wait.Bound(ctx, o.Waiting)
 	defer stop(nil)
 	r := &restore{Options: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(),
-		began: time.Now(), id: rand.Text(), flight: newFlight()}
+		began: time.Now(), id: rand.Text(), flight: newInFlight()}
 	if err := r.resume(); err != nil {
 		return r.report, err
 	}
@@ -186,7 +186,7 @@ type restore struct {
 	began   time.Time
 	given   int64
 	id      string // of this run: in the names of temporary keys
-	flight  *flight
+	flight  *inFlight
 
 	mu      sync.Mutex
 	report  Report

@@ -22,9 +22,9 @@ type Waiting struct {
 	// a failover.
 	Patience time.Duration
 
-	// Told is told several times before that, by a goroutine of its own, how long there has been no answer, and what the
-	// last failure was, which may be nil. nil: nothing is.
-	Told func(silent time.Duration, last error)
+	// OnWait is called several times before that, on a goroutine of its own, with how long there has been no answer, and
+	// what the last failure was, which may be nil. nil: nothing is.
+	OnWait func(silent time.Duration, last error)
 }
 
 // AwayError is returned when a server has not answered for as long as a run waits for it. What was sent last may have
@@ -32,7 +32,7 @@ type Waiting struct {
 type AwayError struct {
 	Server string
 	Silent time.Duration
-	Last   error // the last failure; nil: none was told
+	Last   error // the last failure; nil: there was none
 }
 
 // Error implements error.
@@ -50,19 +50,19 @@ func (e *AwayError) Unwrap() error { return e.Last }
 // patience is that of a run which does not say it.
 const patience = 30 * time.Second
 
-// asides says how often a run is told that there is no answer, the last time that it ends.
+// asides says how often a run is notified that there is no answer, the last time that it ends.
 const asides = 6
 
 // watch notes when a server answers, and ends a run whose server does not. Time counts while something is asked.
 type watch struct {
 	Waiting
-	mu    sync.Mutex
-	busy  int // of those who wait for an answer
-	since time.Time
-	told  int // asides since the last answer
-	timer *time.Timer
-	last  error
-	gone  func(error)
+	mu      sync.Mutex
+	busy    int // of those who wait for an answer
+	since   time.Time
+	reports int // asides since the last answer
+	timer   *time.Timer
+	last    error
+	gone    func(error)
 }
 
 type watchKey struct{}
@@ -105,7 +105,7 @@ func Ask(ctx context.Context) (done func()) {
 
 // begin begins to count the time.
 func (w *watch) begin() {
-	w.since, w.told, w.last = time.Now(), 0, nil
+	w.since, w.reports, w.last = time.Now(), 0, nil
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -135,12 +135,12 @@ func Failed(ctx context.Context, err error) {
 // aside tells that there is no answer, and the last time ends the run.
 func (w *watch) aside() {
 	w.mu.Lock()
-	if w.busy == 0 || time.Since(w.since) < time.Duration(w.told+1)*(w.Patience/asides) {
+	if w.busy == 0 || time.Since(w.since) < time.Duration(w.reports+1)*(w.Patience/asides) {
 		w.mu.Unlock() // there was an answer meanwhile
 		return
 	}
-	w.told++
-	silent, last, over := time.Duration(w.told)*(w.Patience/asides), w.last, w.told == asides
+	w.reports++
+	silent, last, over := time.Duration(w.reports)*(w.Patience/asides), w.last, w.reports == asides
 	if !over {
 		w.timer = time.AfterFunc(w.Patience/asides, w.aside)
 	}
@@ -148,8 +148,8 @@ func (w *watch) aside() {
 	switch {
 	case over:
 		w.gone(&AwayError{w.Server, w.Patience, last})
-	case w.Told != nil:
-		w.Told(silent, last)
+	case w.OnWait != nil:
+		w.OnWait(silent, last)
 	}
 }
 

@@ -44,7 +44,7 @@ func (e *HeldError) Error() string {
 func (e *HeldError) Is(err error) bool { return err == ErrHeld }
 
 // MayBeDead reports whether the process may have been killed: earlier is what was said of it before, nil at first. A
-// process that lives is told apart as soon as it has renewed its right.
+// process that lives differs from it as soon as it has renewed its right.
 func (e *HeldError) MayBeDead(earlier *HeldError) bool {
 	return e.Left <= leaseTime && (earlier == nil || e.Owner == earlier.Owner && e.Left <= earlier.Left)
 }

@@ -35,7 +35,7 @@ var (
 // word is one of few, the rest are letters by chance.
 func sentence(b []byte, r *keygen.Rand, atLeast int) []byte {
 	for start := len(b); len(b)-start < atLeast; {
-		b = append(keygen.Word(b, r, 0), ' ')
+		b = append(keygen.EnglishWord(b, r, 0), ' ')
 		for word := r.Uint64(); word > 1<<52; word /= 26 {
 			b = append(b, 'a'+byte(word%26))
 		}
@@ -61,7 +61,7 @@ func product(b []byte, r *keygen.Rand) []byte {
 }
 
 func person(b []byte, r *keygen.Rand) []byte {
-	b = keygen.Word(append(b, `{"name":"`...), r, 0)
+	b = keygen.EnglishWord(append(b, `{"name":"`...), r, 0)
 	b = sentence(append(b, `","bio":"`...), r, int(r.Between(120, 400)))
 	return append(b, `","locale":"ja"}`...)
 }
@@ -75,7 +75,7 @@ func hyperLogLog(c *commands, key []byte, r *keygen.Rand) {
 // profile is a small hash: encoding listpack.
 func profile(c *commands, key []byte, r *keygen.Rand) {
 	var name [16]byte
-	c.start(8).text("HSET").bytes(key).text("name").bytes(keygen.Word(name[:0], r, 0)).
+	c.start(8).text("HSET").bytes(key).text("name").bytes(keygen.EnglishWord(name[:0], r, 0)).
 		text("count").int(r.Below(1000)).text("at").int(1767225600000 + r.Below(3e10))
 }
 
@@ -83,7 +83,7 @@ func profile(c *commands, key []byte, r *keygen.Rand) {
 func userHash(c *commands, key []byte, r *keygen.Rand) {
 	var buf [256]byte
 	c.start(10).text("HSET").bytes(key).text("email").bytes(keygen.Email(buf[:0], r, r.Uint64())).
-		text("name").bytes(keygen.Word(buf[:0], r, 0)).text("created_at").int(1767225600000 + r.Below(3e10)).
+		text("name").bytes(keygen.EnglishWord(buf[:0], r, 0)).text("created_at").int(1767225600000 + r.Below(3e10)).
 		text("bio").bytes(sentence(buf[:0], r, int(r.Between(80, 220))))
 }
 

@@ -22,7 +22,7 @@ func TestMakers(t *testing.T) {
 		"IPv4":        {IPv4, `10(\.[0-9]{1,3}){3}`, true},
 		"Day":         {Day, `2026-[01][0-9]-[0-3][0-9]`, false},
 		"UnixSeconds": {UnixSeconds, `1[78][0-9]{8}`, false},
-		"Word":        {Word, `[a-z]+`, false},
+		"EnglishWord": {EnglishWord, `[a-z]+`, false},
 		"OneOf":       {OneOf("a", "b"), `[ab]`, false},
 	}
 	for name, tc := range tests {

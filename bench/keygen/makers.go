@@ -56,14 +56,14 @@ func Hex32(dst []byte, r *Rand, serial uint64) []byte {
 
 // Slug returns a distinct lower-case name such as "wool-socks-41ab0".
 func Slug(dst []byte, r *Rand, serial uint64) []byte {
-	dst = append(Word(dst, r, serial), '-')
-	dst = append(Word(dst, r, serial), '-')
+	dst = append(EnglishWord(dst, r, serial), '-')
+	dst = append(EnglishWord(dst, r, serial), '-')
 	return strconv.AppendUint(dst, scatter(serial, 29), 36)
 }
 
 // Email returns a distinct address.
 func Email(dst []byte, r *Rand, serial uint64) []byte {
-	dst = append(Word(dst, r, serial), '.')
+	dst = append(EnglishWord(dst, r, serial), '.')
 	dst = strconv.AppendUint(dst, scatter(serial, 29), 36)
 	return append(dst, "@example.com"...)
 }
@@ -94,8 +94,8 @@ func UnixSeconds(dst []byte, r *Rand, _ uint64) []byte {
 	return strconv.AppendInt(dst, 1767225600+60*r.Below(365*24*60), 10)
 }
 
-// Word returns a short English word.
-func Word(dst []byte, r *Rand, _ uint64) []byte {
+// EnglishWord returns a short English word.
+func EnglishWord(dst []byte, r *Rand, _ uint64) []byte {
 	return append(dst, words[r.Below(int64(len(words)))]...)
 }
 

@@ -96,27 +96,27 @@ func TestActionIsSound(t *testing.T) {
 	}
 }
 
-// runner runs a step of the action as GitHub does: the default of each input, or what is given for it, in the
+// stepRunner runs a step of the action as GitHub does: the default of each input, or what is given for it, in the
 // environment, and the text of the step in a file that bash reads.
-type runner struct {
+type stepRunner struct {
 	t    *testing.T
 	dir  string // the working directory
 	temp string
 	env  []string
 }
 
-func newRunner(t *testing.T) *runner {
+func newStepRunner(t *testing.T) *stepRunner {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	must(t, err)
 	temp := t.TempDir()
-	return &runner{t, t.TempDir(), temp,
+	return &stepRunner{t, t.TempDir(), temp,
 		append(os.Environ(), "GITHUB_ACTION_PATH="+root, "RUNNER_TEMP="+temp, "RUNNER_OS=Linux", "RUNNER_ARCH=X64",
 			"GITHUB_PATH="+filepath.Join(temp, "path"), "GITHUB_ACTIONS=true")}
 }
 
 // step runs a step with inputs and gives its exit code and what it printed.
-func (r *runner) step(n int, inputs map[string]string) (int, string) {
+func (r *stepRunner) step(n int, inputs map[string]string) (int, string) {
 	r.t.Helper()
 	a := readAction(r.t)
 	script := filepath.Join(r.temp, "step.sh")
@@ -138,13 +138,13 @@ func (r *runner) step(n int, inputs map[string]string) (int, string) {
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-func (r *runner) write(name, text string) {
+func (r *stepRunner) write(name, text string) {
 	r.t.Helper()
 	must(r.t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o755))
 	must(r.t, os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644))
 }
 
-func (r *runner) git(args ...string) {
+func (r *stepRunner) git(args ...string) {
 	r.t.Helper()
 	cmd := exec.Command("git",
 		append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgSign=false"}, args...)...)
@@ -160,7 +160,7 @@ const soundDeclaration = "keywright: 1\nowner: a\nkeys:\n  page: {doc: A page., 
 // annotation on the line; findings are there as SARIF, too.
 func TestActionChecks(t *testing.T) {
 	t.Parallel()
-	r := newRunner(t)
+	r := newStepRunner(t)
 	r.write("keyspace.yaml", soundDeclaration)
 	r.git("init", "--quiet", "--initial-branch=main")
 	r.git("add", ".")
@@ -224,7 +224,7 @@ func TestActionTakesNoCommands(t *testing.T) {
 	for _, evil := range []string{"$(touch owned)", "`touch owned`", "x; touch owned", "x\ntouch owned",
 		"' ; touch owned; '", "\"; touch owned; \"", "--output=json", "-o=json", "--update-baseline", "*", "a b"} {
 		for _, input := range []string{"lint", "file", "gen", "breaking", "audit", "fail-on", "sarif", "version", "mirror"} {
-			r, n := newRunner(t), 1
+			r, n := newStepRunner(t), 1
 			if input == "version" || input == "mirror" {
 				n = 0
 			}
@@ -281,11 +281,11 @@ func mirrored(t *testing.T, version, program string) (mirror, archive string) {
 func TestActionInstalls(t *testing.T) {
 	t.Parallel()
 	mirror, _ := mirrored(t, "9.8.7", "#!/bin/sh\necho it is $1\n")
-	path := func(r *runner) string {
+	path := func(r *stepRunner) string {
 		text, _ := os.ReadFile(filepath.Join(r.temp, "path"))
 		return strings.TrimSpace(string(text))
 	}
-	r := newRunner(t)
+	r := newStepRunner(t)
 	code, out := r.step(0, map[string]string{"version": "v9.8.7", "mirror": mirror + "/"})
 	if code != 0 || out != "it is version\n" {
 		t.Fatalf("%d: %s", code, out)
@@ -302,7 +302,7 @@ func TestActionInstalls(t *testing.T) {
 		"an exchanged archive":       {"version": "9.8.7", "mirror": mirror, "exchange": "yes"},
 		"no sum of the archive":      {"version": "9.8.7", "mirror": mirror, "forget": "yes"},
 	} {
-		r := newRunner(t)
+		r := newStepRunner(t)
 		switch {
 		case inputs["RUNNER_OS"] != "":
 			r.env = append(r.env, "RUNNER_OS="+inputs["RUNNER_OS"])
@@ -332,7 +332,7 @@ func TestActionKnowsItsRelease(t *testing.T) {
 			"- 2026-12-01\n": "cannot download SHA256SUMS of 0.2.0",
 		"# C\n\n## [Unreleased]\n\n### Added\n- A.\n": "belongs to no release",
 	} {
-		r, root := newRunner(t), t.TempDir()
+		r, root := newStepRunner(t), t.TempDir()
 		must(t, os.CopyFS(filepath.Join(root, "scripts", "action"), os.DirFS("../../scripts/action")))
 		must(t, os.WriteFile(filepath.Join(root, "CHANGELOG.md"), []byte(log), 0o644))
 		r.env = append(r.env, "GITHUB_ACTION_PATH="+root)

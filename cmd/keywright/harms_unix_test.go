@@ -106,7 +106,7 @@ func TestStoppedVerbs(t *testing.T) {
 				cmd := runProgram(t, p.dir, p.words(v.line)...)
 				p.halt.harmed(t, cmd, moment(p.r, requests), false, func() {
 					must(t, cmd.Process.Signal(syscall.SIGSTOP))
-					p.alone() // its TTL has ended
+					p.releaseLeases() // its TTL has ended
 					other := p.words(strings.Replace(v.line, "gone.kwa", "gone-other.kwa", 1))
 					text, err := runProgram(t, p.dir, other...).CombinedOutput()
 					_ = cmd.Process.Signal(syscall.SIGCONT)

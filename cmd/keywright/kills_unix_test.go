@@ -267,7 +267,7 @@ func (p *place) reset(t *testing.T, v *moved) {
 // again runs the verb to its end, as the only one.
 func (p *place) again(t *testing.T, v *moved) {
 	t.Helper()
-	p.alone()
+	p.releaseLeases()
 	if v.last != nil && v.last(t, p) {
 		ran(t, 2, p.dir, p.words(v.line)...)
 		return
@@ -311,8 +311,9 @@ func (p *place) whole(t *testing.T, v *moved) (requests int) {
 	return requests
 }
 
-// alone makes the next process the only one that changes keys: those of processes that were killed end after 15 s.
-func (p *place) alone() {
+// releaseLeases makes the next process the only one that changes keys: those of processes that were killed end after 15
+// s.
+func (p *place) releaseLeases() {
 	p.from.Do("DEL", writelease.Key)
 	p.to.Do("DEL", writelease.Key)
 }
@@ -343,7 +344,7 @@ func TestKilledVerbs(t *testing.T) {
 				p.reset(t, &v)
 				for more := true; more && done < kills; more = p.r.IntN(3) == 0 {
 					done++
-					p.alone()
+					p.releaseLeases()
 					cmd := runProgram(t, p.dir, p.words(v.line)...)
 					if _, harmed := p.halt.harmed(t, cmd, moment(p.r, requests), false, func() { _ = cmd.Process.Kill() }); harmed {
 						midway++

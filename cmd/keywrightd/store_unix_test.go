@@ -69,7 +69,7 @@ func TestStores(t *testing.T) {
 	}
 	t.Run("many open it at once", func(t *testing.T) { manyOpen(t, p.fresh(t)) })
 	t.Run("many append to it", func(t *testing.T) { manyAppend(t, p.fresh(t)) })
-	t.Run("a file is one program's", func(t *testing.T) { alone(t, file(t)) })
+	t.Run("a file is one program's", func(t *testing.T) { testExclusive(t, file(t)) })
 	t.Run("a newer form", func(t *testing.T) { newer(t, p) })
 	t.Run("turns", func(t *testing.T) { turns(t, p.fresh(t)) })
 }
@@ -187,8 +187,8 @@ func newer(t *testing.T, p *postgres) {
 	}
 }
 
-// alone: a file that a program has open is refused to others, until that one has closed it.
-func alone(t *testing.T, name string) {
+// testExclusive: a file that a program has open is refused to others, until that one has closed it.
+func testExclusive(t *testing.T, name string) {
 	s := opened(t, name)
 	if other, err := sqlstore.Open(t.Context(), name); !errors.Is(err, history.ErrInUse) {
 		if err == nil {

@@ -3,15 +3,15 @@
 -- Its text is made for one entity: names, kinds of indexes and TTLs are in it, since each argument costs a server as much
 -- as half a command. Each call is one item; an error in one does not touch the others.
 -- KEYS[1] expires: the expiry zset (any key again if items never expire)
--- KEYS[2] ledger
--- KEYS[3…] key: for each call the item's hash, a key per index (the ledger where the item is in none), the keys that the
---   id leaves
+-- KEYS[2] index_records
+-- KEYS[3…] key: for each call the item's hash, a key per index (that of the index records where the item is
+--   in none), the keys that the id leaves
 -- ARGV[1] calls: how many
 -- ARGV[2…] part: for each call
---   the item's id, the ledger record it leaves, TTL in ms ('' leaves it, '0' none)
+--   the item's id, the index record it leaves, TTL in ms ('' leaves it, '0' none)
 --   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1'
 --     to renew it or '0', how many keys the id leaves, ' ', the condition ('absent', 'present', 'any', or the version
---     that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
+--     that the item must have), ' ', and the index record it expects if there is one ('' the one it leaves)
 --   what the writer knows of indexes as a whole, see `marks`
 --   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and
 --     the text, '' if it is missing)
@@ -29,7 +29,7 @@ local function clock()
   return t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 end
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
-local expires, ledger, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
+local expires, index_records, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local _, time = clock()
 local micros = string.format('%.0f', time)
 local now = string.sub(micros, 1, -4)
@@ -107,27 +107,27 @@ local function vacant(key)
   return n == 0
 end
 
--- marks: what the ledger says of indexes as a whole.
+-- marks: the marks of the indexes.
 -- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
 --   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and
 --   nothing was missed since), and its tag, as records have it.
 -- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps
--- this ledger.
+-- these index records.
 -- Part.
 
-local newer = 'FORM a newer version of this program keeps this ledger, or this item'
+local newer = 'FORM a newer version of this program has written this index record, or the marks of the indexes'
 
--- foreign is whether what is said there, or an entry of the ledger, is of another form.
+-- foreign is whether the marks, or an index record, are of another form.
 local function foreign(said, entry)
   return said and (#said < 16 or not string.find(said, '^[0-9A-Z]')) or entry and string.byte(entry) ~= 61
 end
 
 -- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
 -- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
-local function disagreement(ledger, agreed)
-  local said = look('HGET', ledger, '')
+local function disagreement(index_records, agreed)
+  local said = look('HGET', index_records, '')
   if not said then
-    if redis.call('EXISTS', ledger) == 1 then return '' end
+    if redis.call('EXISTS', index_records) == 1 then return '' end
     return nil, true, true
   end
   if foreign(said) then error({err = newer}, 0) end
@@ -137,14 +137,14 @@ local function disagreement(ledger, agreed)
 end
 
 -- begin writes that all indexes are complete, before there is an item.
-local function begin(ledger, agreed)
+local function begin(index_records, agreed)
   local _, micros = clock()
-  redis.call('HSET', ledger, '', string.sub(string.format('%.0f', micros), -16) .. string.sub(agreed, 17))
+  redis.call('HSET', index_records, '', string.sub(string.format('%.0f', micros), -16) .. string.sub(agreed, 17))
 end
 
 -- tidy takes it away after the last item.
-local function tidy(ledger)
-  if redis.call('HLEN', ledger) == 1 then redis.call('HDEL', ledger, '') end
+local function tidy(index_records)
+  if redis.call('HLEN', index_records) == 1 then redis.call('HDEL', index_records, '') end
 end
 -- versions: counts versions on as texts: a Lua number holds no more than 2^53 of them.
 -- Part.
@@ -177,9 +177,9 @@ end
 local function undo(k, a, drops)
   local try, id = redis.pcall, ARGV[a + 1]
   try('UNLINK', KEYS[k + 1])
-  try('HDEL', ledger, id)
-  pcall(tidy, ledger)
-  if expires ~= ledger then try('ZREM', expires, id) end
+  try('HDEL', index_records, id)
+  pcall(tidy, index_records)
+  if expires ~= index_records then try('ZREM', expires, id) end
   for i = 2, 6 do
     try('ZREM', KEYS[k + i], id) -- of another type it is refused
   end
@@ -199,37 +199,37 @@ if calls > 1 and true then
       if mode == '+' then due = true elseif mode ~= '' then return false end
       hashes[i], ids[i] = KEYS[k + 1], id
       records[2 * i - 1], records[2 * i] = id, ARGV[a + 2]
-      if expires ~= ledger then
+      if expires ~= index_records then
         if ttl == '' or ttl == '0' then return false end
         times[2 * i - 1], times[2 * i] = ending(ttl), id
       end
       k, a = k + 6, a + 11
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
-    local other, begins = disagreement(ledger, ARGV[6])
+    local other, begins = disagreement(index_records, ARGV[6])
     if other then return false end
-    local had = call('HMGET', ledger, unpack(ids))
+    local had = call('HMGET', index_records, unpack(ids))
     for i = 1, calls do
       if had[i] then return false end
     end
-    if expires ~= ledger and vacant(expires) then due = true end
+    if expires ~= index_records and vacant(expires) then due = true end
     k = 2
     for i = 1, calls do
-      if KEYS[k + 2] ~= ledger and vacant(KEYS[k + 2]) then due = true end
-  if KEYS[k + 3] ~= ledger and vacant(KEYS[k + 3]) then due = true end
-  if KEYS[k + 4] ~= ledger and vacant(KEYS[k + 4]) then due = true end
-  if KEYS[k + 5] ~= ledger and vacant(KEYS[k + 5]) then due = true end
-  if KEYS[k + 6] ~= ledger and vacant(KEYS[k + 6]) then due = true end
+      if KEYS[k + 2] ~= index_records and vacant(KEYS[k + 2]) then due = true end
+  if KEYS[k + 3] ~= index_records and vacant(KEYS[k + 3]) then due = true end
+  if KEYS[k + 4] ~= index_records and vacant(KEYS[k + 4]) then due = true end
+  if KEYS[k + 5] ~= index_records and vacant(KEYS[k + 5]) then due = true end
+  if KEYS[k + 6] ~= index_records and vacant(KEYS[k + 6]) then due = true end
   may('SPUBLISH', 'n:made')
   
       k = k + 6
     end
     due = true and (due or begins)
     began = true
-    if begins then begin(ledger, ARGV[6]) end
-    if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
-    if due then renew(ledger) end
-    if expires ~= ledger then
+    if begins then begin(index_records, ARGV[6]) end
+    if call('HSET', index_records, unpack(records)) < calls then error('an id twice') end
+    if due then renew(index_records) end
+    if expires ~= index_records then
       call('ZADD', expires, unpack(times))
       if due then renew(expires) end
     end
@@ -291,14 +291,14 @@ local function put(k, a, due, drops, condition, expected)
       if condition ~= 'present' and condition ~= version then return {'version', version, now} end
     end
   end
-  local other, begins = disagreement(ledger, ARGV[a + 5])
+  local other, begins = disagreement(index_records, ARGV[a + 5])
   if other then return {'indexes', other, now} end
-  if expires ~= ledger and vacant(expires) then due = true end
-  if KEYS[k + 2] ~= ledger and vacant(KEYS[k + 2]) then due = true end
-  if KEYS[k + 3] ~= ledger and vacant(KEYS[k + 3]) then due = true end
-  if KEYS[k + 4] ~= ledger and vacant(KEYS[k + 4]) then due = true end
-  if KEYS[k + 5] ~= ledger and vacant(KEYS[k + 5]) then due = true end
-  if KEYS[k + 6] ~= ledger and vacant(KEYS[k + 6]) then due = true end
+  if expires ~= index_records and vacant(expires) then due = true end
+  if KEYS[k + 2] ~= index_records and vacant(KEYS[k + 2]) then due = true end
+  if KEYS[k + 3] ~= index_records and vacant(KEYS[k + 3]) then due = true end
+  if KEYS[k + 4] ~= index_records and vacant(KEYS[k + 4]) then due = true end
+  if KEYS[k + 5] ~= index_records and vacant(KEYS[k + 5]) then due = true end
+  if KEYS[k + 6] ~= index_records and vacant(KEYS[k + 6]) then due = true end
   may('SPUBLISH', 'n:made')
   
   -- Only where a key is new all are renewed: that costs less than to renew each.
@@ -306,21 +306,21 @@ local function put(k, a, due, drops, condition, expected)
 
   local fresh = there and version ~= '0' and after(version) or micros
 
-  -- The ledger goes first: whatever fails below, it is known where entries may be.
-  if begins then begin(ledger, ARGV[a + 5]) end
-  local had = there and call('HGET', ledger, id)
-  if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
+  -- The index record goes first: whatever fails below, it says where entries may be.
+  if begins then begin(index_records, ARGV[a + 5]) end
+  local had = there and call('HGET', index_records, id)
+  if not had and call('HSETNX', index_records, id, record) == 0 then had = call('HGET', index_records, id) end
   if had then
     if foreign(nil, had) then error({err = newer}, 0) end
     if had ~= (expected == '' and record or expected) then return {'record', had, now} end -- `false` if there should be none
-    if had ~= record then call('HSET', ledger, id, record) end
+    if had ~= record then call('HSET', index_records, id, record) end
   end
   new = not there
-  if due then renew(ledger) end
+  if due then renew(index_records) end
   if ttl ~= '' and ttl ~= '0' then
     call('ZADD', expires, ending(ttl), id)
     if due then renew(expires) end
-  elseif expires ~= ledger and not there then
+  elseif expires ~= index_records and not there then
     call('ZREM', expires, id) -- of one that had expired
   end
   version = fresh

@@ -49,7 +49,7 @@ func TestAskIsAnsweredLater(t *testing.T) {
 	model := slowModel{make(chan string)}
 	b := &bot.Bot{Store: store, Discord: client, Model: model, Log: slog.New(slog.DiscardHandler)}
 	ask := func(token string) string {
-		return strings.TrimSpace(told(t, b, fmt.Sprintf(`{"type":2,"application_id":"1","token":%q,"guild_id":"9",`+
+		return strings.TrimSpace(sendInteraction(t, b, fmt.Sprintf(`{"type":2,"application_id":"1","token":%q,"guild_id":"9",`+
 			`"data":{"name":"ask","options":[{"name":"question","value":"?"}]}}`, token)))
 	}
 	const later = `{"type":5,"data":{"flags":64}}`

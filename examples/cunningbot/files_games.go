@@ -107,8 +107,8 @@ type fileGame struct {
 	Submissions map[string]Answer `json:"submissions"`
 }
 
-// gone reports whether a game without a result is so old that it is dropped.
-func (g fileGame) gone() bool { return time.Since(time.Unix(g.StartedAt, 0)) > 24*time.Hour }
+// expired reports whether a game without a result is so old that it is dropped.
+func (g fileGame) expired() bool { return time.Since(time.Unix(g.StartedAt, 0)) > 24*time.Hour }
 
 // The members of a guild that have its games, and the results of those that are over with, for 30 days.
 const (
@@ -131,7 +131,7 @@ func (f fileTrivia) PutRegistration(ctx context.Context, guild, id string, r Reg
 func (f fileTrivia) Open(ctx context.Context, guild, id string, g NewGame) (made bool, err error) {
 	err = f.both(ctx, guild, func(games map[string]fileGame, results map[string]Result) (bool, error) {
 		for old, g := range games {
-			if g.gone() {
+			if g.expired() {
 				delete(games, old)
 			}
 		}
@@ -172,7 +172,7 @@ func (f fileTrivia) both(ctx context.Context, guild string, fn func(map[string]f
 
 func (f fileTrivia) Game(_ context.Context, guild, id string) (Game, error) {
 	g, err := f.game(guild, id)
-	if err == nil && g.gone() {
+	if err == nil && g.expired() {
 		err = ErrNone
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func (f fileTrivia) game(guild, id string) (fileGame, error) {
 func (f fileTrivia) change(ctx context.Context, guild, id string, fn func(g *fileGame) error) error {
 	return changeMember(ctx, f.files, guild, gamesMember, func(all *map[string]fileGame) (bool, error) {
 		g, there := (*all)[id]
-		if !there || g.gone() {
+		if !there || g.expired() {
 			return false, ErrNone
 		}
 		err := fn(&g)
@@ -239,7 +239,7 @@ func (f fileTrivia) Submit(ctx context.Context, guild, id, user string, a Answer
 func (f fileTrivia) Due(_ context.Context, guild string) (due []string, err error) {
 	games, err := readMember[map[string]fileGame](f.files, guild, gamesMember)
 	for id, g := range games {
-		if !g.gone() && g.EndsAt <= time.Now().Unix() {
+		if !g.expired() && g.EndsAt <= time.Now().Unix() {
 			due = append(due, id)
 		}
 	}
@@ -281,7 +281,7 @@ func (f fileTrivia) Finish(ctx context.Context, guild, id string, r Result) erro
 			}
 		}
 		g, there := games[id]
-		if _, played := results[id]; there && !played && !g.gone() {
+		if _, played := results[id]; there && !played && !g.expired() {
 			results[id] = r
 		}
 		delete(games, id)

@@ -188,7 +188,7 @@ func (p place) is(sub string, fill func(r *record.Record)) edit {
 	return edit{migrate.Change{ID: p.id(sub), Records: []*record.Record{r}}, p.err}
 }
 
-func (p place) gone(sub string) edit { return edit{migrate.Change{ID: p.id(sub)}, p.err} }
+func (p place) deletion(sub string) edit { return edit{migrate.Change{ID: p.id(sub)}, p.err} }
 
 func (p place) id(sub string) (id record.ID) {
 	if p.err == nil {
@@ -380,7 +380,7 @@ func (d movingDaily) Begin(ctx context.Context, guild string, day time.Time, nam
 				return err
 			}
 			for _, name := range names {
-				if err := d.write(ctx, old.gone(name)); err != nil {
+				if err := d.write(ctx, old.deletion(name)); err != nil {
 					return err
 				}
 			}

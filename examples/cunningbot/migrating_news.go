@@ -43,7 +43,7 @@ func (f movingFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed)
 }
 
 func (f movingFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
-	return f.write(ctx, f.at("feeds.rss_feeds", guild).gone(name))
+	return f.write(ctx, f.at("feeds.rss_feeds", guild).deletion(name))
 }
 
 func (f movingFeeds) Unseen(ctx context.Context, guild, name string, items []string) (unseen []string, err error) {
@@ -72,7 +72,7 @@ func (f movingFeeds) MarkSeen(ctx context.Context, guild, name string, items []s
 		var edits []edit // a write has each record once: what is new may be too much, too
 		for _, item := range oldest(seen, len(seen)-keep) {
 			if !fresh[item] {
-				edits = append(edits, at.gone(item))
+				edits = append(edits, at.deletion(item))
 			}
 			delete(fresh, item)
 		}
@@ -111,20 +111,20 @@ func (p movingPending) of(guild, channel string) movingChannel {
 		p.at("pending.rss_batch", guild, channel)}
 }
 
-// alone does something of a channel, one process at a time.
-func (p movingPending) alone(ctx context.Context, guild, channel string, fn func(c movingChannel) error) error {
+// withLock does something of a channel, one process at a time.
+func (p movingPending) withLock(ctx context.Context, guild, channel string, fn func(c movingChannel) error) error {
 	return p.under(ctx, "pending."+guild+"."+channel, func() error { return fn(p.of(guild, channel)) })
 }
 
 func (c movingChannel) drop(ids []string) (edits []edit) {
 	for _, id := range ids {
-		edits = append(edits, c.articles.gone(id), c.order.gone(id))
+		edits = append(edits, c.articles.deletion(id), c.order.deletion(id))
 	}
 	return edits
 }
 
 func (p movingPending) Add(ctx context.Context, guild, channel string, articles []Article) (n int, err error) {
-	err = p.alone(ctx, guild, channel, func(c movingChannel) error {
+	err = p.withLock(ctx, guild, channel, func(c movingChannel) error {
 		queued, err := c.order.scores(ctx)
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func (p movingPending) listed(ctx context.Context, guild, channel string) error 
 }
 
 func (p movingPending) Take(ctx context.Context, guild, channel string) (b Batch, err error) {
-	err = p.alone(ctx, guild, channel, func(c movingChannel) error {
+	err = p.withLock(ctx, guild, channel, func(c movingChannel) error {
 		queued, err := c.order.scores(ctx)
 		if err != nil {
 			return err
@@ -244,7 +244,7 @@ func (p movingPending) Next(ctx context.Context, b Batch, n int) (out []Article,
 }
 
 func (p movingPending) Drop(ctx context.Context, b Batch, ids []string) error {
-	return p.alone(ctx, b.Guild, b.Channel, func(c movingChannel) error {
+	return p.withLock(ctx, b.Guild, b.Channel, func(c movingChannel) error {
 		name, err := c.batch.text(ctx, "")
 		if err == nil && name != b.ID {
 			err = ErrStale
@@ -287,8 +287,8 @@ func (m movingBreaking) PutTopic(ctx context.Context, guild, topic, channel stri
 }
 
 func (m movingBreaking) RemoveTopic(ctx context.Context, guild, topic string) error {
-	return m.write(ctx, m.at("breaking.breaking_topics", guild).gone(topic),
-		m.at("breaking.breaking_channels", guild).gone(topic))
+	return m.write(ctx, m.at("breaking.breaking_topics", guild).deletion(topic),
+		m.at("breaking.breaking_channels", guild).deletion(topic))
 }
 
 func (m movingBreaking) AddItem(ctx context.Context, guild string, item Item) error {
@@ -405,7 +405,8 @@ func (h movingHistory) Cleanup(ctx context.Context, guild, channel string) (n in
 		var edits []edit
 		for _, hash := range byScore(posted) {
 			if time.Since(time.Unix(posted[hash], 0)) > window {
-				edits = append(edits, h.stories(guild, channel).gone(hash), h.at("history.history_story", guild, hash).gone(""))
+				edits = append(edits, h.stories(guild, channel).deletion(hash),
+					h.at("history.history_story", guild, hash).deletion(""))
 				n++
 			}
 		}

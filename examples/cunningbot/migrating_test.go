@@ -132,8 +132,8 @@ func TestStartsWithoutRedis(t *testing.T) {
 	})
 }
 
-// told sends what a user does to a bot, signed as Discord signs it, and gives what the bot says.
-func told(t *testing.T, b *bot.Bot, body string) string {
+// sendInteraction sends what a user does to a bot, signed as Discord signs it, and gives what the bot says.
+func sendInteraction(t *testing.T, b *bot.Bot, body string) string {
 	t.Helper()
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/interactions", strings.NewReader(body))
@@ -156,11 +156,11 @@ func TestDirectMessage(t *testing.T) {
 			must(t, os.WriteFile(state, []byte(text), 0o600))
 			store := moving(t, s, dir, at)
 			b := &bot.Bot{Store: store, Log: slog.New(slog.DiscardHandler)}
-			said := told(t, b, `{"type":2,"user":{"id":"1"},"data":{"name":"ask","options":[{"name":"question","value":"?"}]}}`)
+			said := sendInteraction(t, b, `{"type":2,"user":{"id":"1"},"data":{"name":"ask","options":[{"name":"question","value":"?"}]}}`)
 			if strings.Contains(said, "cannot be done") {
 				t.Error(said)
 			}
-			said = told(t, b, `{"type":2,"guild_id":"999","channel_id":"7","member":{"user":{"id":"1"},"permissions":"0"},`+
+			said = sendInteraction(t, b, `{"type":2,"guild_id":"999","channel_id":"7","member":{"user":{"id":"1"},"permissions":"0"},`+
 				`"data":{"name":"persona","options":[{"name":"text","value":"loud"}]}}`)
 			if !strings.Contains(said, "permission") {
 				t.Error(said)

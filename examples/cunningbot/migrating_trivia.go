@@ -21,8 +21,8 @@ func (t movingTrivia) PutRegistration(ctx context.Context, guild, id string, r R
 	return t.write(ctx, t.at("trivia.trivia_registrations", guild).json(id, r))
 }
 
-// alone does something of a game, one process at a time.
-func (t movingTrivia) alone(ctx context.Context, guild, id string, fn func() error) error {
+// withLock does something of a game, one process at a time.
+func (t movingTrivia) withLock(ctx context.Context, guild, id string, fn func() error) error {
 	return t.under(ctx, "game."+guild+"."+id, fn)
 }
 
@@ -58,7 +58,7 @@ func (t movingTrivia) game(ctx context.Context, guild, id string) (g fileGame, e
 			return g, fmt.Errorf("the field %s of a game cannot be read: %w", f.Name, err)
 		}
 	}
-	if g.gone() {
+	if g.expired() {
 		return g, ErrNone
 	}
 	return g, nil
@@ -83,7 +83,7 @@ func (t movingTrivia) put(ctx context.Context, guild, id string, g fileGame) err
 }
 
 func (t movingTrivia) change(ctx context.Context, guild, id string, fn func(g *fileGame) error) error {
-	return t.alone(ctx, guild, id, func() error {
+	return t.withLock(ctx, guild, id, func() error {
 		g, err := t.game(ctx, guild, id)
 		if err == nil {
 			err = fn(&g)
@@ -96,7 +96,7 @@ func (t movingTrivia) change(ctx context.Context, guild, id string, fn func(g *f
 }
 
 func (t movingTrivia) Open(ctx context.Context, guild, id string, g NewGame) (made bool, err error) {
-	err = t.alone(ctx, guild, id, func() error {
+	err = t.withLock(ctx, guild, id, func() error {
 		if _, err := t.game(ctx, guild, id); err != ErrNone {
 			return err
 		}
@@ -140,7 +140,7 @@ func (t movingTrivia) Posted(ctx context.Context, guild, id, message string) err
 }
 
 func (t movingTrivia) Submit(ctx context.Context, guild, id, user string, a Answer) (n int, err error) {
-	err = t.alone(ctx, guild, id, func() error {
+	err = t.withLock(ctx, guild, id, func() error {
 		g, err := t.game(ctx, guild, id)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (t movingTrivia) Submissions(ctx context.Context, guild, id string) (map[st
 // Finish writes the result first, then the answers go, then the game: one that is killed in between
 // is gone on with by the next, and the first result counts.
 func (t movingTrivia) Finish(ctx context.Context, guild, id string, r Result) error {
-	return t.alone(ctx, guild, id, func() error {
+	return t.withLock(ctx, guild, id, func() error {
 		played, err := t.Played(ctx, guild, id)
 		if err != nil {
 			return err
@@ -201,13 +201,14 @@ func (t movingTrivia) Finish(ctx context.Context, guild, id string, r Result) er
 		for some := range slices.Chunk(users, inOne) {
 			var edits []edit
 			for _, user := range some {
-				edits = append(edits, t.answers(guild, id).gone(user))
+				edits = append(edits, t.answers(guild, id).deletion(user))
 			}
 			if err := t.write(ctx, edits...); err != nil {
 				return err
 			}
 		}
-		return t.write(ctx, t.at("trivia.trivia_game", guild, id).gone(""), t.at("trivia.trivia_active", guild).gone(id))
+		return t.write(ctx, t.at("trivia.trivia_game", guild, id).deletion(""),
+			t.at("trivia.trivia_active", guild).deletion(id))
 	})
 }
 
@@ -227,7 +228,7 @@ func (t movingTrivia) result(ctx context.Context, guild, id string, r Result) er
 	}), history.score(id, r.EndedAt.Unix())}
 	for old, at := range played {
 		if time.Since(time.Unix(at, 0)) > 30*24*time.Hour && len(edits) < inOne-2 {
-			edits = append(edits, t.at("trivia.trivia_result", guild, old).gone(""), history.gone(old))
+			edits = append(edits, t.at("trivia.trivia_result", guild, old).deletion(""), history.deletion(old))
 		}
 	}
 	return t.write(ctx, edits...)

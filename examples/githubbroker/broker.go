@@ -160,7 +160,7 @@ func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int
 	}
 	t.Fence, t.Seconds = lease.Fence(), time.Until(lease.Deadline()).Seconds()
 	token, err := lease.Detach()
-	t.Ticket = ticket{kind, number, newest(t), token}.String()
+	t.Ticket = assignment{kind, number, newest(t), token}.String()
 	return t, err
 }
 
@@ -225,19 +225,19 @@ func newest(t *Task) int64 {
 	return t.Fix.Newest
 }
 
-// ticket says whose work it is: the lock with its token, and what was handed out.
-type ticket struct {
+// assignment says whose work it is: the lock with its token, and what was handed out.
+type assignment struct {
 	kind    Kind
 	number  int64
 	comment int64 // the last one of a fix
 	token   string
 }
 
-func (t ticket) String() string {
+func (t assignment) String() string {
 	return fmt.Sprintf("%s:%d:%d:%s", t.kind, t.number, t.comment, t.token)
 }
 
-func parseTicket(text string) (t ticket, err error) {
+func parseTicket(text string) (t assignment, err error) {
 	parts := strings.SplitN(text, ":", 4)
 	if len(parts) < 4 || !slices.Contains([]Kind{FixTask, ReviewTask, Development}, Kind(parts[0])) {
 		return t, ErrTicket

@@ -23,9 +23,9 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// ledger keeps what agents write: it refuses a fencing token that is older than one it has
+// recordStore keeps what agents write: it refuses a fencing token that is older than one it has
 // seen, as a resource should that two agents must not change at a time.
-type ledger struct {
+type recordStore struct {
 	hub *hub.Server
 
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ type ledger struct {
 
 // ServeHTTP takes a task, does on GitHub what an agent would, and answers 409 to one that
 // is late.
-func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *recordStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var task broker.Task
 	fence, err := strconv.ParseInt(r.URL.Query().Get("fence"), 10, 64)
 	if err != nil || json.NewDecoder(r.Body).Decode(&task) != nil || fence != task.Fence {
@@ -77,7 +77,7 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // has demands that all that was wanted is done, by one agent under each fencing token.
-func (l *ledger) has(t *testing.T, want map[string]bool) {
+func (l *recordStore) has(t *testing.T, want map[string]bool) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *ledger) has(t *testing.T, want map[string]bool) {
 }
 
 // count returns how many pieces of work were done, each counted once.
-func (l *ledger) count() int {
+func (l *recordStore) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.done)
@@ -107,7 +107,7 @@ func TestSystem(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := protected(t, brand)
 		h, github := repository(t)
-		l := &ledger{hub: h, fences: map[int64]int64{}, agents: map[string]string{}, done: map[string]int{}}
+		l := &recordStore{hub: h, fences: map[int64]int64{}, agents: map[string]string{}, done: map[string]int{}}
 		book := httptest.NewServer(l)
 		t.Cleanup(book.Close)
 

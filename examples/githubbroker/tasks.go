@@ -128,7 +128,7 @@ func (b *Broker) forget(ctx context.Context, agent string) error {
 // lock back, last of all: so no other agent takes the work up in between. lock.ErrLost if the
 // agent has it no more.
 func (b *Broker) with(
-	ctx context.Context, agent, text string, fn func(context.Context, ticket) (keep bool, err error),
+	ctx context.Context, agent, text string, fn func(context.Context, assignment) (keep bool, err error),
 ) (left time.Duration, err error) {
 	t, err := parseTicket(text)
 	if err != nil {
@@ -155,14 +155,14 @@ func (b *Broker) with(
 
 // Keep gives the agent its work for another while.
 func (b *Broker) Keep(ctx context.Context, agent, shown string) (left time.Duration, err error) {
-	return b.with(ctx, agent, shown, func(ctx context.Context, t ticket) (bool, error) {
+	return b.with(ctx, agent, shown, func(ctx context.Context, t assignment) (bool, error) {
 		return true, b.keys.AgentCurrentTask(agent).Set(t.number, keywright.ExpiresIn(b.o.Lease)).Do(ctx)
 	})
 }
 
 // Done ends the work. The next agent gets this issue when GitHub has something new of it.
 func (b *Broker) Done(ctx context.Context, agent, shown string) error {
-	_, err := b.with(ctx, agent, shown, func(ctx context.Context, t ticket) (bool, error) {
+	_, err := b.with(ctx, agent, shown, func(ctx context.Context, t assignment) (bool, error) {
 		mark := brokerkeys.TaskDoneValue{Kind: t.kind, By: agent, At: b.o.Now(), Comment: t.comment}
 		if err := b.keys.TaskDone(t.number).Set(mark).Do(ctx); err != nil {
 			return false, err
@@ -177,7 +177,7 @@ func (b *Broker) Done(ctx context.Context, agent, shown string) error {
 // GiveBack ends the work undone; other agents may have it at once. With a reason it has
 // failed, and this agent is not offered it again for a while, which is doubled each time.
 func (b *Broker) GiveBack(ctx context.Context, agent, shown, reason string) error {
-	_, err := b.with(ctx, agent, shown, func(ctx context.Context, t ticket) (bool, error) {
+	_, err := b.with(ctx, agent, shown, func(ctx context.Context, t assignment) (bool, error) {
 		if reason != "" {
 			if err := b.failed(ctx, agent, t, reason); err != nil {
 				return false, err
@@ -189,7 +189,7 @@ func (b *Broker) GiveBack(ctx context.Context, agent, shown, reason string) erro
 	return err
 }
 
-func (b *Broker) failed(ctx context.Context, agent string, t ticket, reason string) error {
+func (b *Broker) failed(ctx context.Context, agent string, t assignment, reason string) error {
 	candidate := b.keys.TaskCandidate(t.number, agent)
 	last, err := candidate.Get().Do(ctx)
 	if err != nil && !errors.Is(err, keywright.ErrNotFound) {

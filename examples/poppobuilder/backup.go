@@ -49,7 +49,7 @@ func (d *Daemon) backup(ctx context.Context) error {
 		return err
 	}
 	file := filepath.Join(b.Dir, fmt.Sprintf("%s-%s.kwa", d.o.Namespace, today))
-	_ = os.Remove(file) // one that was not read back is none
+	_ = os.Remove(file) // a file that was not read back is no backup
 	if err := tool.run(ctx, b.URL, "backup", "--file", tool.Declaration, "--namespace", d.o.Namespace, "--to", file,
 		"--quiet"); err != nil {
 		return err

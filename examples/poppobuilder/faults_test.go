@@ -15,8 +15,8 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// gone reports whether a process has ended.
-func gone(pid int) bool { return syscall.Kill(pid, 0) != nil }
+// processEnded reports whether a process has ended.
+func processEnded(pid int) bool { return syscall.Kill(pid, 0) != nil }
 
 // TestAgentsInTrouble: an agent that was frozen does not take its run back from the one
 // that took it over, and what an agent has started ends with it.
@@ -35,13 +35,13 @@ func TestAgentsInTrouble(t *testing.T) {
 		second := 0
 		await(t, "another agent works on it", func() bool { second = held(t, file); return second != first })
 		at.signal("agenta", syscall.SIGCONT)
-		await(t, "the command of the frozen one is ended", func() bool { return gone(first) })
-		if gone(second) || at.outcome(id) != nil {
+		await(t, "the command of the frozen one is ended", func() bool { return processEnded(first) })
+		if processEnded(second) || at.outcome(id) != nil {
 			t.Errorf("the run has ended, or both commands have")
 		}
 		at.kill("agenta")
 		at.kill("agentb")
-		await(t, "the command of a killed agent is ended", func() bool { return gone(second) })
+		await(t, "the command of a killed agent is ended", func() bool { return processEnded(second) })
 		letGo(t, file)
 		at.start("agentc")
 		await(t, "the run has an outcome", func() bool { return at.outcome(id) != nil })

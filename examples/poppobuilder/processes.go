@@ -55,7 +55,7 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		d.beat(alive, p, ttl, dead)
+		d.renewHeartbeat(alive, p, ttl, dead)
 	}()
 	return alive, func() {
 		dead(context.Canceled)
@@ -69,9 +69,9 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 	}, nil
 }
 
-// beat renews the heartbeat every third of the time after which there must be one.
+// renewHeartbeat renews the heartbeat every third of the time after which there must be one.
 // A sign that could not be sent counts as none.
-func (d *Daemon) beat(ctx context.Context, p process, ttl time.Duration, dead context.CancelCauseFunc) {
+func (d *Daemon) renewHeartbeat(ctx context.Context, p process, ttl time.Duration, dead context.CancelCauseFunc) {
 	tick := time.NewTicker(ttl / 3)
 	defer tick.Stop()
 	last := time.Now()

@@ -76,7 +76,7 @@ func TestRedlockSellsTwice(t *testing.T) {
 		mine = append(mine, shopkeys.New(open(t, "redis://"+p.Addr())).CouponIssue(1))
 		others = append(others, shopkeys.New(open(t, s.URL())).CouponIssue(1))
 	}
-	issue := func(locks []lock.Lock, to shop.Ledger, user int64) error {
+	issue := func(locks []lock.Lock, to shop.CouponStore, user int64) error {
 		quorum, err := lock.NewQuorum(locks...)
 		if err != nil {
 			return err

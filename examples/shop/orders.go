@@ -11,7 +11,7 @@ import (
 // Orders processes orders.
 type Orders struct {
 	keys  *shopkeys.Keyspace
-	book  Book
+	book  OrderStore
 	stock Stock
 }
 
@@ -21,7 +21,9 @@ type Stock interface {
 }
 
 // NewOrders makes the orders program on a client.
-func NewOrders(c *keywright.Client, b Book, s Stock) *Orders { return &Orders{shopkeys.New(c), b, s} }
+func NewOrders(c *keywright.Client, b OrderStore, s Stock) *Orders {
+	return &Orders{shopkeys.New(c), b, s}
+}
 
 // Order gives an order that was processed; ErrUnknown if it was not.
 func (s *Orders) Order(ctx context.Context, id int64) (Order, error) { return s.book.Order(ctx, id) }

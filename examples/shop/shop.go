@@ -85,15 +85,15 @@ type Catalog interface {
 	Take(ctx context.Context, o Order, left int64, day string, fence int64) (Sale, error)
 }
 
-// Ledger represents the database, as the coupons program sees it.
-type Ledger interface {
+// CouponStore represents the database, as the coupons program sees it.
+type CouponStore interface {
 	Coupon(ctx context.Context, coupon, user int64) (Coupon, error)
 	// Issue gives a user a coupon and sets how many are left.
 	Issue(ctx context.Context, coupon, user, left, fence int64) error
 }
 
-// Book represents the database, as the orders program sees it.
-type Book interface {
+// OrderStore represents the database, as the orders program sees it.
+type OrderStore interface {
 	Order(ctx context.Context, id int64) (Order, error)
 	SaveOrder(ctx context.Context, o Order, fence int64) error
 }

@@ -45,7 +45,7 @@ func tallies(url string) (*entity.Store[string, tally], *keywright.Client, error
 		Prefix: "{s}:tally:",
 		Key:    func(id string) (string, error) { return "{s}:tally:" + id, nil },
 		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "{s}:tally:") },
-		Fields: &tallyFields, Ledger: "{s}:tallies", Version: "version",
+		Fields: &tallyFields, Records: "{s}:tallies", Version: "version",
 	}), c, nil
 }
 

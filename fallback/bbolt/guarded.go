@@ -91,14 +91,14 @@ func (f *File) batch(change func(*bolt.Tx) error) error {
 	calls := f.waiting[:n:n]
 	f.waiting = f.waiting[n:]
 	f.mu.Unlock()
-	f.together(calls)
+	f.runInTransaction(calls)
 	f.writing.Unlock()
 	return <-c.done
 }
 
-// together runs calls in one transaction. One that fails is taken out, and the
+// runInTransaction runs calls in one transaction. One that fails is taken out, and the
 // others are run again without it.
-func (f *File) together(calls []*call) {
+func (f *File) runInTransaction(calls []*call) {
 	for len(calls) > 0 {
 		failed := -1
 		err := f.transact(true, func(tx *bolt.Tx) error {

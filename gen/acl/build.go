@@ -35,7 +35,7 @@ type deed struct {
 	kind keyspace.Kind
 }
 
-// user finds or begins a user. Nobody is no user.
+// user finds or begins a user. The empty name is no user.
 func (b *builder) user(name, entry string) *user {
 	if name == "" {
 		return nil

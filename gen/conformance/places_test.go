@@ -156,7 +156,7 @@ func play(t *testing.T, batch []*declaration) {
 	server := keywrighttest.Start(t, keywrighttest.Redis)
 	var first map[string]string
 	for i, writer := range programs {
-		var ears []*ear
+		var ears []*subscriber
 		for j, hearer := range programs {
 			if j != i {
 				ears = append(ears, hearer.listen(t, server.Addr()))
@@ -229,8 +229,8 @@ func textsOf(told []byte, batch []*declaration) string {
 	return ""
 }
 
-// ear represents a program that receives what another one publishes.
-type ear struct {
+// subscriber represents a program that receives what another one publishes.
+type subscriber struct {
 	name string
 	cmd  *exec.Cmd
 	out  *bufio.Reader
@@ -238,9 +238,9 @@ type ear struct {
 }
 
 // listen returns when the program has subscribed.
-func (p program) listen(t *testing.T, addr string) *ear {
+func (p program) listen(t *testing.T, addr string) *subscriber {
 	t.Helper()
-	e := &ear{p.name, p.command("hear", addr), nil, &bytes.Buffer{}}
+	e := &subscriber{p.name, p.command("hear", addr), nil, &bytes.Buffer{}}
 	out, err := e.cmd.StdoutPipe()
 	if err == nil {
 		e.cmd.Stderr = e.errs
@@ -259,7 +259,7 @@ func (p program) listen(t *testing.T, addr string) *ear {
 	return e
 }
 
-func (e *ear) end(t *testing.T) {
+func (e *subscriber) end(t *testing.T) {
 	t.Helper()
 	rest, _ := io.ReadAll(e.out)
 	if err := e.cmd.Wait(); err != nil {

@@ -32,7 +32,7 @@ func (g *generator) channels() {
 		code := g.key(name, c.Name, c.Pattern)
 		g.channelCodes[c] = code
 		g.buildAndParse(code, "channel")
-		g.settle(piece)
+		g.layOut(piece)
 	}
 }
 

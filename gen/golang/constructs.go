@@ -28,7 +28,7 @@ func (g *generator) constructs() {
 	for _, e := range g.ks.Entries {
 		if write := constructs[e.Construct]; write != nil && len(e.Keys) > 0 {
 			write(g, g.keys[e.Keys[0]], e.Keys[0])
-			g.settle(piece)
+			g.layOut(piece)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func (g *generator) literal(pkg string, v any) string {
 	switch v := v.(type) {
 	case time.Duration:
 		return g.duration(v)
-	case parts.Word:
+	case parts.Constant:
 		return pkg + "." + string(v)
 	case string:
 		return quote(v)

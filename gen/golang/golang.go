@@ -49,7 +49,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	if len(g.faults) > 0 {
 		return nil, errors.Join(g.faults...)
 	}
-	g.settle(0)
+	g.layOut(0)
 	text, err := format.Source([]byte(wrapped(g.head())))
 	if err = errors.Join(err, g.bad); err != nil {
 		return nil, fmt.Errorf("this cannot happen, please report it: the generated Go does not parse: %w", err)
@@ -58,9 +58,9 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	return []gen.File{{Name: g.pkg + ".go", Text: append(bytes.TrimRight(text, "\n"), '\n')}}, nil
 }
 
-// settle lays out the declarations that are written, if they are longer than least: all of a large
+// layOut lays out the declarations that are written, if they are longer than least: all of a large
 // keyspace at once would take many times their size in memory.
-func (g *generator) settle(least int) {
+func (g *generator) layOut(least int) {
 	if g.out.Len() <= least {
 		return
 	}

@@ -22,7 +22,7 @@ func (g *generator) entries() {
 		g.entry(name, k)
 		g.buildAndParse(code, "key")
 		g.handle(code, k)
-		g.settle(piece)
+		g.layOut(piece)
 	}
 	g.printf("// Entries is what the declaration says of every key, in its order.\nfunc Entries() []keywright.Entry "+
 		"{\nreturn []keywright.Entry{%s}\n}\n\n", strings.Join(names, ", "))

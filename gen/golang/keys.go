@@ -180,7 +180,7 @@ func (g *generator) reason(p *param, name string) string {
 	case scalar.Date:
 		return g.date(t.Layout) + ".Check(" + name + ")"
 	case scalar.Enum:
-		return fmt.Sprintf("%s.Word(string(%s), %s)", key, name, words(t, p.tagged))
+		return fmt.Sprintf("%s.OneOf(string(%s), %s)", key, name, words(t, p.tagged))
 	}
 	return fmt.Sprintf("%s.Text(%s, %t)", g.scalarVar(t), name, p.tagged)
 }

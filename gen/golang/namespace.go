@@ -39,7 +39,7 @@ func (g *generator) allowed() string {
 		return "nil"
 	}
 	if t.Kind == scalar.Enum {
-		return fmt.Sprintf("func(name string) string { return key.Word(name, %s) }", words(*t, false))
+		return fmt.Sprintf("func(name string) string { return key.OneOf(name, %s) }", words(*t, false))
 	}
 	return fmt.Sprintf("func(name string) string {\nif name == %s {\nreturn \"\"\n}\nreturn %s.Text(name, false)\n}",
 		quote(g.space.Default), g.scalarVar(*t))

@@ -167,7 +167,7 @@ func (s *source) places() (out []*place) {
 		case mapping:
 			child := p.child("")
 			all := p.node.names
-			child.node = p.node.gather()
+			child.node = p.node.mergedMembers()
 			child.last = &capture{name: s.captureName(p, &all), texts: &all}
 			child.captures = append(slices.Clone(p.captures), child.last)
 			child.at("{" + child.last.name + "}")

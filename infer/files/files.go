@@ -115,7 +115,7 @@ func Build(ctx context.Context, files []File, o Options) (*Draft, error) {
 		d.invent()
 	}
 	d.divide()
-	d.settle()
+	d.dropInvalid()
 	return d, d.cover(ctx)
 }
 

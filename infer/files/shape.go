@@ -234,8 +234,8 @@ func (n *node) sorted() []string {
 	return out
 }
 
-// gather returns all members of a map as one.
-func (n *node) gather() *node {
+// mergedMembers returns all members of a map as one.
+func (n *node) mergedMembers() *node {
 	out := &node{}
 	for _, name := range n.sorted() {
 		out.merge(n.members[name])

@@ -151,8 +151,8 @@ func (mv *move) write(w *writer) {
 	}
 }
 
-// settle leaves out what the language or lint does not take, and says so.
-func (d *Draft) settle() {
+// dropInvalid leaves out what the language or lint does not take, and says so.
+func (d *Draft) dropInvalid() {
 	if d.Load == nil {
 		return
 	}

@@ -38,7 +38,7 @@ var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " 
 func (c *collector) attribute(l string, line int) bool {
 	c.named(l, line)
 	l = unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3"))
-	var about mention.Told
+	var about mention.Statement
 	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" {
 		about.Type = wording.TypeIn(m[1])
 		if rest := typeEnd.FindStringSubmatch(m[1]); rest != nil {
@@ -56,7 +56,7 @@ func (c *collector) attribute(l string, line int) bool {
 	n := len(c.Found)
 	if n == 0 || c.heading.line > c.Found[n-1].Line {
 		if c.heading.line > 0 && line-c.heading.line <= attributeLines {
-			c.ahead = mention.Told{Type: cmp.Or(about.Type, c.ahead.Type), TTL: cmp.Or(about.TTL, c.ahead.TTL),
+			c.ahead = mention.Statement{Type: cmp.Or(about.Type, c.ahead.Type), TTL: cmp.Or(about.TTL, c.ahead.TTL),
 				Line: c.heading.line}
 		}
 		return false
@@ -130,7 +130,7 @@ func (c *collector) saidBelow(l string, line int) bool {
 	return false
 }
 
-// notLife are labels that only look as if they told a TTL; valueLabel is one of the value.
+// notLife are labels that only look as if they gave a TTL; valueLabel is one of the value.
 var (
 	notLife    = regex.Lazy(`throttl|valida|invalid|expired`)
 	valueLabel = regex.Lazy(`^\W*(?:value|format|formato|valor|wert|inhalt|valeur|contenu|contenido|` +
@@ -227,14 +227,14 @@ func (c *collector) labelled(l string, line int, section string) bool {
 	}
 	if c.ahead.Line > 0 && c.ahead.Line == c.heading.line {
 		at.Type, at.TTL = c.ahead.Type, c.ahead.TTL
-		c.ahead = mention.Told{}
+		c.ahead = mention.Statement{}
 	}
 	c.Add(m[1], at)
 	return len(c.Found) > before
 }
 
-// alone reads a line of text that is a key and nothing else, or a command.
-func (c *collector) alone(l string, line int, section string) bool {
+// readBareLine reads a line of text that is a key and nothing else, or a command.
+func (c *collector) readBareLine(l string, line int, section string) bool {
 	t := strings.TrimSpace(l)
 	before := len(c.Found)
 	at := mention.Mention{Place: mention.InListing, Line: line, Section: section}

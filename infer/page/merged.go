@@ -69,9 +69,9 @@ func (g *merged) say(ttl string, line int) {
 	g.TTL = g.given[0].ttl
 }
 
-// hear takes what is said of another key that this one has. An example's own TTL
+// adoptFrom takes what is said of another key that this one has. An example's own TTL
 // says nothing against the key's.
-func (g *merged) hear(o *merged) {
+func (g *merged) adoptFrom(o *merged) {
 	if len(g.given) > 0 {
 		return
 	}
@@ -120,7 +120,7 @@ func absorb(list []*merged) []*merged {
 		h.Shape.Doubt(&g.Shape)
 		g.Mention.Shape = h.Shape
 		h.Type, h.Doc = betterType(h.Type, g.Type), cmp.Or(h.Doc, g.Doc)
-		h.hear(g)
+		h.adoptFrom(g)
 		h.Line = min(h.Line, g.Line)
 		h.example = cmp.Or(h.example, g.example, concreteOf(&g.Shape))
 	}
@@ -179,7 +179,7 @@ func enumerate(list []*merged) []*merged {
 					h.values[at] = append(h.values[at], g.Shape.Parts[at].Text())
 				}
 				h.Type, h.Doc = betterType(h.Type, g.Type), cmp.Or(h.Doc, g.Doc)
-				h.hear(g)
+				h.adoptFrom(g)
 				h.Line = min(h.Line, g.Line)
 				h.example = cmp.Or(h.example, g.Shape.Raw)
 			}

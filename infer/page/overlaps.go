@@ -9,9 +9,9 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// apart keeps of two keys that a name may be of both the one that says more, and passes over
+// dropOverlaps keeps of two keys that a name may be of both the one that says more, and passes over
 // the other: a declaration cannot have the two.
-func (c *collector) apart(keys []Key) []Key {
+func (c *collector) dropOverlaps(keys []Key) []Key {
 	parsed := make([]*pattern.Pattern, len(keys))
 	for i, k := range keys {
 		parsed[i], _ = patternOf(k)

@@ -28,7 +28,7 @@ type Key struct {
 	Type    string            // string hash list set zset stream lock channel; "" unknown
 	TTL     string            // 15m, 7d, none; "" when the page does not say
 	Doc     string            // the page's line about it
-	Section string            // the heading it stands under
+	Section string            // the heading that it is under
 	Example string            // a concrete key on the page
 	Doubt   string            // what the page contradicts itself in
 	Line    int               // where it is named first
@@ -81,7 +81,7 @@ type collector struct {
 	code     *program.Reader
 	ttls     []labelled        // TTLs that tables give by a label
 	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
-	ahead    mention.Told      // what labels tell before the key is named
+	ahead    mention.Statement // what labels tell before the key is named
 	common   string            // what all keys begin with, as a sentence says
 	heading  headword          // a word that a heading names, in code
 	compared int               // how often what was missed was compared
@@ -145,7 +145,7 @@ func (c *collector) keys() []Key {
 		out = append(out, k)
 	}
 	slices.SortStableFunc(out, func(a, b Key) int { return cmp.Compare(a.Line, b.Line) })
-	return c.apart(c.withoutFields(out))
+	return c.dropOverlaps(c.withoutFields(out))
 }
 
 // dropPrefixes drops what keys begin with where the page says how they go on.

@@ -186,7 +186,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What looks like a key and is none is told with its line; an address is not
+// What looks like a key and is none is reported with its line; an address is not
 // written out, since a password may be in it.
 func TestPassedOver(t *testing.T) {
 	text := "# Keys\n\n- `feed:{user}` list\n- ~~`feed:old:{user}`~~\n- `feed:stories:{user}` (removed in 2.0)\n\nRun " +
@@ -205,7 +205,7 @@ func TestPassedOver(t *testing.T) {
 	}
 }
 
-// TTLs that contradict each other are none, and the lines of both are told.
+// TTLs that contradict each other are none, and the lines of both are reported.
 func TestContradiction(t *testing.T) {
 	read := page.Read([]byte("`rank:{day}:x` has a TTL of 1 hour.\n\nLater: `rank:{day}:x` has a TTL of 2 hours.\n"))
 	if len(read.Keys) != 1 || read.Keys[0].TTL != "" ||

@@ -101,12 +101,12 @@ func (c *collector) prose(b markdown.Block) {
 				if c.titled(l, list[0], line, b.Section) {
 					continue
 				}
-			} else if len(list) == 0 && c.alone(l, line, b.Section) {
+			} else if len(list) == 0 && c.readBareLine(l, line, b.Section) {
 				continue
 			}
 		}
 		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.saidBelow(l, line) ||
-			c.labelled(l, line, b.Section) || c.typedLine(l, line, b.Section) || c.alone(l, line, b.Section) {
+			c.labelled(l, line, b.Section) || c.typedLine(l, line, b.Section) || c.readBareLine(l, line, b.Section) {
 			continue
 		}
 		c.hinted(l)

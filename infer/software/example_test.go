@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Keys of well-known software are told by their signs.
+// Keys of well-known software are recognized by their signs.
 func Example() {
 	for _, p := range software.Found([]software.Observation{
 		{Key: []byte("asynq:queues"), Kind: source.Set},

@@ -2366,7 +2366,7 @@ func (k *Keyspace) ItemStore() ItemStore { return k.store_Item }
 
 func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 	expiresKey, err1 := ItemIndexExpiresKey()
-	ledgerKey, err2 := ItemLedgerKey()
+	recordsKey, err2 := ItemLedgerKey()
 	leaseKey, err3 := ItemSweepKey()
 	spec := entity.Spec[int64, ItemValue]{
 		Prefix: "every:item:",
@@ -2380,7 +2380,7 @@ func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 				}},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 		Created:  "made",
@@ -2413,7 +2413,7 @@ func (s FarStore) ByPri(pri int64) entity.Of[FarValue] {
 func (k *Keyspace) FarStore() FarStore { return k.store_Far }
 
 func spec_Far() (*entity.Spec[int64, FarValue], error) {
-	ledgerKey, err1 := FarLedgerKey()
+	recordsKey, err1 := FarLedgerKey()
 	pendingKey, err2 := FarPendingKey()
 	spec := entity.Spec[int64, FarValue]{
 		Prefix: "every:far:",
@@ -2425,7 +2425,7 @@ func spec_Far() (*entity.Spec[int64, FarValue], error) {
 				return FarIndexPriKey(v.Pri)
 			}},
 		},
-		Ledger:  ledgerKey,
+		Records: recordsKey,
 		Pending: pendingKey,
 	}
 	return &spec, cmp.Or(err1, err2)
@@ -2456,7 +2456,7 @@ func (k *Keyspace) KeptStore() KeptStore { return k.store_Kept }
 
 func spec_Kept() (*entity.Spec[int64, KeptValue], error) {
 	expiresKey, err1 := KeptExpiryKey()
-	ledgerKey, err2 := KeptLedgerKey()
+	recordsKey, err2 := KeptLedgerKey()
 	leaseKey, err3 := KeptSweepKey()
 	spec := entity.Spec[int64, KeptValue]{
 		Prefix: "every:kept:",
@@ -2467,7 +2467,7 @@ func spec_Kept() (*entity.Spec[int64, KeptValue], error) {
 			{Name: "pri", Score: "pri", Prefix: "every:kept:pri"},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/keywright/keywright/internal/expect"
 )
 
-// told is a test that keeps what is reported to it, and goes on when it has failed.
-type told struct {
+// recordingTest is a test that keeps what is reported to it, and goes on when it has failed.
+type recordingTest struct {
 	testing.TB
 	said   string
 	failed bool
 }
 
-func (t *told) Helper() {}
+func (t *recordingTest) Helper() {}
 
-func (t *told) Errorf(format string, args ...any) {
+func (t *recordingTest) Errorf(format string, args ...any) {
 	t.said, t.failed = fmt.Sprintf(format, args...), true
 }
 
-func (t *told) Fatal(args ...any) { t.said, t.failed = fmt.Sprint(args...), true }
+func (t *recordingTest) Fatal(args ...any) { t.said, t.failed = fmt.Sprint(args...), true }
 
 // TestItFails: each expectation fails the test when it is not met, and only then.
 func TestItFails(t *testing.T) {
@@ -47,7 +47,7 @@ func TestItFails(t *testing.T) {
 		"much memory": {func(t testing.TB) { expect.Allocates(t, 1<<20, func() { kept = make([]byte, 2<<20) }) },
 			"bytes were"},
 	} {
-		is := &told{TB: t}
+		is := &recordingTest{TB: t}
 		c.run(is)
 		if is.failed != (c.said != "") || c.said != "bytes were" && is.said != c.said {
 			t.Errorf("%s: %q, want %q", name, is.said, c.said)

@@ -128,7 +128,7 @@ func (l *Lease) Acquire(ctx context.Context) (Term, error) {
 		return Term{}, err
 	}
 	began := time.Now()
-	reply, err := alone(ctx, l, l.ttl, 0, func(ctx context.Context) ([]kernel.Value, error) {
+	reply, err := oneAtATime(ctx, l, l.ttl, 0, func(ctx context.Context) ([]kernel.Value, error) {
 		l.ask(true)
 		reply, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
 			Action: l.action("lease"), Script: standard.take, Keys: []string{l.key}, Args: []string{l.owner, ms(l.ttl)},
@@ -196,7 +196,7 @@ const (
 // fails it ends by itself.
 func (l *Lease) Release(ctx context.Context) error {
 	l.Rest()
-	_, err := alone(ctx, l, parting, lastWord, func(ctx context.Context) (int64, error) {
+	_, err := oneAtATime(ctx, l, parting, lastWord, func(ctx context.Context) (int64, error) {
 		if !l.ask(false) || l.o.Err != nil {
 			return 0, nil
 		}
@@ -250,11 +250,11 @@ func (l *Lease) ask(held bool) (before bool) {
 	return before
 }
 
-// alone asks a question about the lease, and waits for its answer until ctx ends, and a
+// oneAtATime asks a question about the lease, and waits for its answer until ctx ends, and a
 // little more. A question that is given up may be overtaken by Release, and would then
 // leave a lease without a holder: it goes on to its end, for limit at most, and the next
 // one waits for that.
-func alone[T any](ctx context.Context, l *Lease, limit, more time.Duration,
+func oneAtATime[T any](ctx context.Context, l *Lease, limit, more time.Duration,
 	question func(context.Context) (T, error)) (none T, _ error) {
 	waiting, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

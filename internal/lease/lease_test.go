@@ -247,7 +247,7 @@ func TestALossIsHeard(t *testing.T) {
 		}, 1},
 		"a script says that another has it": {long, func(l *lease.Lease, _ lease.Term) { l.Took(t.Context(), false) }, 1},
 		"a script says it to a caller that has left": {long, func(l *lease.Lease, _ lease.Term) {
-			l.Took(gone(t), false)
+			l.Took(canceledContext(t), false)
 		}, 1},
 		"the server is silent until it ends": {short, func(l *lease.Lease, term lease.Term) {
 			s.Stop()
@@ -257,7 +257,7 @@ func TestALossIsHeard(t *testing.T) {
 			s.Continue()
 		}, 1},
 		"its caller has left before it ends": {long, func(l *lease.Lease, term lease.Term) {
-			if _, err := l.Renew(gone(t), term); !errors.Is(err, context.Canceled) {
+			if _, err := l.Renew(canceledContext(t), term); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		}, 0},
@@ -291,8 +291,8 @@ func TestALossIsHeard(t *testing.T) {
 	}
 }
 
-// gone returns the context of a caller that has left.
-func gone(t *testing.T) context.Context {
+// canceledContext returns the context of a caller that has left.
+func canceledContext(t *testing.T) context.Context {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	return ctx

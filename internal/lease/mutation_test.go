@@ -17,7 +17,7 @@ func TestGuardMutations(t *testing.T) {
 		{"work begins again with each renewal", "lease.go", "case since.IsZero():", "case held:", "TestWorkIsOnePiece"},
 		{"a lease at rest counts as at work", "lease.go", "defer l.mu.Unlock()\n\tl.since = time.Time{}", "l.mu.Unlock()",
 			heard},
-		{"what is given back counts as at work", "lease.go", "l.Rest()\n\t_, err := alone", "_, err := alone", heard},
+		{"what is given back counts as at work", "lease.go", "l.Rest()\n\t_, err := oneAtATime", "_, err := oneAtATime", heard},
 		{"another's lease is not told", "lease.go", "l.Took(ctx, false)\n\t\treturn Term{}, busy", "return Term{}, busy",
 			heard},
 		{"a renewal that is refused is not told", "lease.go", "if !held {\n\t\tl.Took(ctx, false)", "if !held {", heard},

@@ -81,7 +81,7 @@ type Namespace struct{ name string }
 // declaration does not allow.
 func InNamespace(name string) (Namespace, error) {
 	if reason := key.Namespace(name,
-		func(name string) string { return key.Word(name, "poppo", "poppo-test", "pop") }); reason != "" {
+		func(name string) string { return key.OneOf(name, "poppo", "poppo-test", "pop") }); reason != "" {
 		return Namespace{}, key.Refuse("namespace", "namespace", reason)
 	}
 	return Namespace{name}, nil
@@ -399,7 +399,7 @@ var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "poppo:queue:{priority
 
 // TasksKey builds the key poppo:queue:{priority}.
 func (ns Namespace) TasksKey(priority Priority) (string, error) {
-	if reason := key.Word(string(priority), "high", "low"); reason != "" {
+	if reason := key.OneOf(string(priority), "high", "low"); reason != "" {
 		return "", key.Refuse("tasks", "priority", reason)
 	}
 	b := make([]byte, 0, 7+len(ns.String())+len(priority))
@@ -420,7 +420,7 @@ func (ns Namespace) ParseTasksKey(text string) (priority Priority, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "high", "low") != "" {
+	if key.OneOf(string(part0), "high", "low") != "" {
 		return "", false
 	}
 	priority = Priority(part0)
@@ -1294,7 +1294,7 @@ var entry_MemoIndexK = keywright.Entry{Name: "memo.index.k", Pattern: "poppo:idx
 
 // MemoIndexKKey builds the key poppo:idx:k:{k}.
 func (ns Namespace) MemoIndexKKey(k_ K) (string, error) {
-	if reason := key.Word(string(k_), "a", "b"); reason != "" {
+	if reason := key.OneOf(string(k_), "a", "b"); reason != "" {
 		return "", key.Refuse("memo.index.k", "k", reason)
 	}
 	b := make([]byte, 0, 7+len(ns.String())+len(k_))
@@ -1315,7 +1315,7 @@ func (ns Namespace) ParseMemoIndexKKey(text string) (k_ K, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "a", "b") != "" {
+	if key.OneOf(string(part0), "a", "b") != "" {
 		return "", false
 	}
 	k_ = K(part0)
@@ -1336,7 +1336,7 @@ var entry_MemoIndexKAt = keywright.Entry{Name: "memo.index.k+at", Pattern: "popp
 
 // MemoIndexKAtKey builds the key poppo:idx:ka:{k}.
 func (ns Namespace) MemoIndexKAtKey(k_ K) (string, error) {
-	if reason := key.Word(string(k_), "a", "b"); reason != "" {
+	if reason := key.OneOf(string(k_), "a", "b"); reason != "" {
 		return "", key.Refuse("memo.index.k+at", "k", reason)
 	}
 	b := make([]byte, 0, 8+len(ns.String())+len(k_))
@@ -1357,7 +1357,7 @@ func (ns Namespace) ParseMemoIndexKAtKey(text string) (k_ K, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "a", "b") != "" {
+	if key.OneOf(string(part0), "a", "b") != "" {
 		return "", false
 	}
 	k_ = K(part0)
@@ -1555,7 +1555,7 @@ func (ns Namespace) SharedIndexKKey(day time.Time, k_ K) (string, error) {
 	if reason := date_YyyyMmDd.Check(day); reason != "" {
 		return "", key.Refuse("shared.index.k", "day", reason)
 	}
-	if reason := key.Word(string(k_), "a", "b"); reason != "" {
+	if reason := key.OneOf(string(k_), "a", "b"); reason != "" {
 		return "", key.Refuse("shared.index.k", "k", reason)
 	}
 	b := make([]byte, 0, 16+len(ns.String())+len(k_))
@@ -1589,7 +1589,7 @@ func (ns Namespace) ParseSharedIndexKKey(text string) (day time.Time, k_ K, ok b
 	if day, ok = date_YyyyMmDd.Parse(part0); !ok {
 		return time.Time{}, "", false
 	}
-	if key.Word(string(part1), "a", "b") != "" {
+	if key.OneOf(string(part1), "a", "b") != "" {
 		return time.Time{}, "", false
 	}
 	k_ = K(part1)
@@ -1807,7 +1807,7 @@ func Entries() []keywright.Entry {
 
 // MemoMadeChannel builds the channel poppo:made:{k}.
 func (ns Namespace) MemoMadeChannel(k_ K) (string, error) {
-	if reason := key.Word(string(k_), "a", "b"); reason != "" {
+	if reason := key.OneOf(string(k_), "a", "b"); reason != "" {
 		return "", key.Refuse("memo_made", "k", reason)
 	}
 	b := make([]byte, 0, 6+len(ns.String())+len(k_))
@@ -1828,7 +1828,7 @@ func (ns Namespace) ParseMemoMadeChannel(text string) (k_ K, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "a", "b") != "" {
+	if key.OneOf(string(part0), "a", "b") != "" {
 		return "", false
 	}
 	k_ = K(part0)
@@ -2159,7 +2159,7 @@ func (k *Keyspace) MemoStore() MemoStore { return k.store_Memo }
 
 func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 	expiresKey, err1 := k.ns.MemoExpiryKey()
-	ledgerKey, err2 := k.ns.MemoLedgerKey()
+	recordsKey, err2 := k.ns.MemoLedgerKey()
 	leaseKey, err3 := k.ns.MemoSweepKey()
 	spec := entity.Spec[int64, MemoValue]{
 		Prefix: k.ns.String() + ":memo:",
@@ -2177,7 +2177,7 @@ func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 			{Name: "at", Score: "at", Prefix: k.ns.String() + ":idx:at"},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 		OnCreate: []entity.Event{{Mode: entity.Publish,
@@ -2212,7 +2212,7 @@ func (s SharedStore) ByK(k_ K) entity.Of[SharedValue] {
 // SharedStore is all shared: made, changed and found with their indexes in step.
 func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 	expiresKey, err1 := k.ns.SharedExpiryKey(day)
-	ledgerKey, err2 := k.ns.SharedLedgerKey(day)
+	recordsKey, err2 := k.ns.SharedLedgerKey(day)
 	leaseKey, err3 := k.ns.SharedSweepKey(day)
 	spec := entity.Spec[int64, SharedValue]{
 		Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":",
@@ -2230,7 +2230,7 @@ func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 				}},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 	}

@@ -28,12 +28,12 @@ type Guarded struct {
 	answers answers
 	open    []frame
 
-	now    expected // of this reply
-	push   byte     // this reply is a push, or a list that may be a message: how it begins; 0: neither
-	naming bool     // and its first element, the kind, is to come
-	word   [16]byte // the kind
-	named  int      // bytes of it
-	heard  *heard   // nil: it is no sentinel's
+	now    expected         // of this reply
+	push   byte             // this reply is a push, or a list that may be a message: how it begins; 0: neither
+	naming bool             // and its first element, the kind, is to come
+	word   [16]byte         // the kind
+	named  int              // bytes of it
+	heard  *sentinelMessage // nil: it is no sentinel's
 
 	most  int64 // elements that a reply may have
 	total int64 // elements of this reply that were announced so far
@@ -94,7 +94,7 @@ func (g *Guarded) look(p []byte) error {
 			if g.naming {
 				g.named += copy(g.word[g.named:], p[:min(n, max(g.skip-2, 0))])
 			}
-			if g.hears() {
+			if g.mayBeMessage() {
 				g.heard.add(p[:min(n, max(g.skip-2, 0))])
 			}
 			p = p[n:]
@@ -169,7 +169,7 @@ func (g *Guarded) line() error {
 		return g.refuse("a reply")
 	case g.naming && g.kind != '$':
 		return g.refuse("the kind of a push")
-	case g.hears() && g.heard.isMessage() && (g.kind != '$' || head[1] == '-'):
+	case g.mayBeMessage() && g.heard.isMessage() && (g.kind != '$' || head[1] == '-'):
 		return g.refuse("a text in a message")
 	case g.kind == '>' && len(g.open) > 0:
 		return g.refuse("no push in a reply")

@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// heard represents the message of a sentinel that is being read: rueidis splits it into words, and
+// sentinelMessage represents the message of a sentinel that is being read: rueidis splits it into words, and
 // ends the program if there are too few.
-type heard struct {
+type sentinelMessage struct {
 	texts [][]byte // of the elements that are complete
 	text  []byte   // of the one that is not
 }
@@ -18,24 +18,28 @@ const mostHeard = 1 << 10
 // GuardSentinel is Guard for a connection to a sentinel.
 func GuardSentinel(nc net.Conn) *Guarded {
 	g := Guard(nc)
-	g.heard = &heard{}
+	g.heard = &sentinelMessage{}
 	return g
 }
 
-// hears reports whether the elements that are read are those of what may be a message of a
+// mayBeMessage reports whether the elements that are read are those of what may be a message of a
 // sentinel.
-func (g *Guarded) hears() bool { return g.heard != nil && g.push != 0 && len(g.open) == 1 }
+func (g *Guarded) mayBeMessage() bool { return g.heard != nil && g.push != 0 && len(g.open) == 1 }
 
-func (h *heard) begin() { h.texts, h.text = h.texts[:0], h.text[:0] }
+func (h *sentinelMessage) begin() { h.texts, h.text = h.texts[:0], h.text[:0] }
 
-func (h *heard) add(p []byte) { h.text = append(h.text, p[:min(len(p), mostHeard-len(h.text))]...) }
+func (h *sentinelMessage) add(p []byte) {
+	h.text = append(h.text, p[:min(len(p), mostHeard-len(h.text))]...)
+}
 
 // isMessage reports whether the first element that was read says so.
-func (h *heard) isMessage() bool { return len(h.texts) > 0 && string(h.texts[0]) == "message" }
+func (h *sentinelMessage) isMessage() bool {
+	return len(h.texts) > 0 && string(h.texts[0]) == "message"
+}
 
 // announced notes that an element is complete which is a bulk string.
 func (g *Guarded) announced() error {
-	if !g.hears() {
+	if !g.mayBeMessage() {
 		return nil
 	}
 	h := g.heard

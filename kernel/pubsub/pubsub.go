@@ -31,7 +31,7 @@ type Listener struct {
 	Lost func(err error)
 }
 
-func (l *Listener) hear(channel, text string) {
+func (l *Listener) deliver(channel, text string) {
 	if l.From != nil {
 		l.From(channel, text)
 		return
@@ -226,14 +226,14 @@ func (s *Engine) once() (lived bool) {
 	lost := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.message, OnSubscription: s.ended})
 	s.forget()
 	for {
-		refused, err := s.settle(conn)
+		refused, err := s.syncSubscriptions(conn)
 		if err != nil {
 			return lived
 		}
 		lived = true
 		var idle, again <-chan time.Time
 		if s.lean && s.empty() {
-			idle = time.After(linger)
+			idle = time.After(idleTimeout)
 		}
 		if refused {
 			again = time.After(askAgain)
@@ -257,8 +257,8 @@ func (s *Engine) once() (lived bool) {
 // listeners.
 const askAgain = time.Second
 
-// linger says how long a connection for sharded channels is kept without one.
-const linger = 10 * time.Second
+// idleTimeout says how long a connection for sharded channels is kept without one.
+const idleTimeout = 10 * time.Second
 
 // ended notes that a subscription is over. If none here asked for that, the
 // slot of a sharded channel has moved to another node.

@@ -73,7 +73,7 @@ func (c *context) stranded() {
 			return // KW615 says how it is built under its new keys
 		}
 		if r := c.retiredPattern(old.Pattern); r != nil {
-			c.told(r, old.Pos, new.Name, "the pattern %s of %s is gone", old.Pattern, new.Name)
+			c.noteRetired(r, old.Pos, new.Name, "the pattern %s of %s is gone", old.Pattern, new.Name)
 			return
 		}
 		fix, order := "", ""
@@ -196,7 +196,7 @@ func (c *context) isVar(name string) bool {
 func (c *context) removed() {
 	for _, p := range c.pairs {
 		var line *keyspace.Retired
-		var gone []*keyspace.Key
+		var without []*keyspace.Key
 		for _, k := range p.old.Keys {
 			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) {
 				continue
@@ -212,7 +212,7 @@ func (c *context) removed() {
 					"known: that takes too long", k.Name, k.Pattern)
 				return
 			case found && c.retiredKey(k) != nil:
-				gone = append(gone, k)
+				without = append(without, k)
 				line = cmp.Or(line, c.retiredKey(k))
 			case found:
 				c.report(pos, k.Pos, k.Name, c.wayOut(p, k), "%s (%s) is gone, and no entry declares its keys, such as %s",
@@ -226,7 +226,7 @@ func (c *context) removed() {
 			}
 		}
 		if line != nil {
-			c.toldGone(line, gone)
+			c.toldGone(line, without)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func (c *context) forgotten() {
 				return
 			}
 			if r := c.retiredPattern(was); found && r != nil {
-				c.told(r, at(p.old, "was"), p.new.Name, "the former pattern %s of %s is gone", was, p.new.Name)
+				c.noteRetired(r, at(p.old, "was"), p.new.Name, "the former pattern %s of %s is gone", was, p.new.Name)
 			} else if found {
 				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
 					"the former pattern %s of %s is gone; keys like %s are unknown now", was, p.new.Name, finding.Key(witness))
@@ -295,7 +295,7 @@ func (c *context) channelMoved() {
 		switch {
 		case old.Derived && (new == nil || new.Derived):
 		case new == nil && c.retired("channels", old.Name) != nil && c.retiredPattern(old.Pattern) != nil:
-			c.told(c.retired("channels", old.Name), old.Pos, old.Name, "the channel %s (%s) is gone", old.Name, old.Pattern)
+			c.noteRetired(c.retired("channels", old.Name), old.Pos, old.Name, "the channel %s (%s) is gone", old.Name, old.Pattern)
 		case new == nil:
 			c.report(keyspace.Pos{}, old.Pos, old.Name,
 				"keep it until no program publishes or listens; then write "+
@@ -381,7 +381,7 @@ func after(rule keyspace.Cleanup) string {
 func (c *context) invalidationDropped() {
 	c.surviving(func(old, new *keyspace.Entry) {
 		for _, action := range slices.Sorted(maps.Keys(old.Emits)) {
-			if name := old.Emits[action]; new.Emits[action] != name && !c.gone(name) {
+			if name := old.Emits[action]; new.Emits[action] != name && !c.undeclared(name) {
 				c.report(at(new, "emits"), at(old, "emits"), new.Name, "", "%s of %s announces nothing on %s any more", action,
 					new.Name, name)
 			}
@@ -398,7 +398,7 @@ func (c *context) invalidationDropped() {
 			old, new []string
 		}{{"deletes", old.Deletes, new.Deletes}, {"emits", old.Emits, new.Emits}} {
 			for _, name := range what.old {
-				if !slices.Contains(what.new, name) && !c.gone(name) {
+				if !slices.Contains(what.new, name) && !c.undeclared(name) {
 					c.report(new.Pos, old.Pos, new.Name, "", "the event %s %s %s no more", new.Name, what.verb, name)
 				}
 			}
@@ -406,9 +406,9 @@ func (c *context) invalidationDropped() {
 	}
 }
 
-// gone reports whether a name is declared no more: an event need not
+// undeclared reports whether a name is declared no more: an event need not
 // delete what is not there.
-func (c *context) gone(name string) bool {
+func (c *context) undeclared(name string) bool {
 	if c.names == nil {
 		c.names = map[string]bool{}
 		for _, n := range c.new.Names() {

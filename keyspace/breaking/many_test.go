@@ -28,8 +28,8 @@ func many(t *testing.T, n int, entry string) *keyspace.Keyspace {
 	return ks
 }
 
-// told counts findings of a code.
-func told(found []finding.Finding, code, part string) (n int) {
+// countFindings counts findings of a code.
+func countFindings(found []finding.Finding, code, part string) (n int) {
 	for _, f := range found {
 		if f.Code == code && strings.Contains(f.Message, part) {
 			n++
@@ -44,14 +44,14 @@ func TestManyRemoved(t *testing.T) {
 	const n = load.MaxPatterns / 11
 	found := Run(many(t, n, `o#: {key: "old:q#:{user}", type: queue, ttl: none}`),
 		many(t, n, `n#: {key: "new:q#:{user}", type: queue, ttl: none}`), Key)
-	if gone := told(found, "KW602", "no entry declares its keys"); gone != 10*n {
+	if gone := countFindings(found, "KW602", "no entry declares its keys"); gone != 10*n {
 		t.Errorf("%d findings for %d keys", gone, 10*n)
 	}
 	// a wider entry has them all
 	wide := many(t, 1, `n#: {key: "old:{a}:{b}", type: string, ttl: none}`)
-	if found := Run(many(t, 1000, `o#: {key: "old:q#:{user}", type: string, ttl: none}`), wide, Key); told(found, "KW602",
+	if found := Run(many(t, 1000, `o#: {key: "old:q#:{user}", type: string, ttl: none}`), wide, Key); countFindings(found, "KW602",
 		"") > 0 {
-		t.Errorf("%d findings for keys that another entry declares", told(found, "KW602", ""))
+		t.Errorf("%d findings for keys that another entry declares", countFindings(found, "KW602", ""))
 	}
 }
 
@@ -60,7 +60,7 @@ func TestManyFormerNames(t *testing.T) {
 	const n = load.MaxEntries
 	entry := `e#: {key: "new:q#:{user}", type: string, ttl: none}`
 	old := many(t, n/2, `e#: {key: "new:q#:{user}", type: string, ttl: none, was: ["old:q#:{user}"]}`)
-	if found := Run(old, many(t, n, entry), Key); told(found, "KW603", "is gone; keys like") != n/2 {
+	if found := Run(old, many(t, n, entry), Key); countFindings(found, "KW603", "is gone; keys like") != n/2 {
 		t.Errorf("%d findings for %d former names", len(found), n/2)
 	}
 }
@@ -87,7 +87,7 @@ func TestRemovedAmongPatternsThatAllMeet(t *testing.T) {
 	const n = 3000
 	found := Run(many(t, n, `o#: {key: "{user}:old#:{a}", type: string, ttl: none}`),
 		many(t, n, `n#: {key: "{user}:new#:{a}", type: string, ttl: none}`), Key)
-	gone, undecided := told(found, "KW602", "no entry declares its keys"), told(found, "KW602", "that takes too long")
+	gone, undecided := countFindings(found, "KW602", "no entry declares its keys"), countFindings(found, "KW602", "that takes too long")
 	if undecided != 1 || gone == 0 {
 		t.Errorf("%d told, %d times that it takes too long", gone, undecided)
 	}

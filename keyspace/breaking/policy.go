@@ -206,7 +206,7 @@ func (c *context) nameGone() {
 		case p.new == nil:
 			c.nameOf(sectionOf(p.old), p.old.Name, p.old.Pos, retirement(p.old), article(p.old))
 		case p.new.Name != p.old.Name && c.retired(sectionOf(p.old), p.old.Name) != nil:
-			c.told(c.retired(sectionOf(p.old), p.old.Name), p.old.Pos, p.new.Name, "%s %s is called %s now", article(p.old),
+			c.noteRetired(c.retired(sectionOf(p.old), p.old.Name), p.old.Pos, p.new.Name, "%s %s is called %s now", article(p.old),
 				p.old.Name, p.new.Name)
 		case p.new.Name != p.old.Name:
 			c.report(p.new.Pos, p.old.Pos, p.new.Name, "", "%s %s is called %s now", article(p.old), p.old.Name, p.new.Name)
@@ -227,7 +227,7 @@ func (c *context) nameGone() {
 // nameOf reports a name that is gone: a note if it is retired.
 func (c *context) nameOf(section, name string, was keyspace.Pos, line, what string) {
 	if r := c.retired(section, name); r != nil {
-		c.told(r, was, name, "%s %s is gone", what, name)
+		c.noteRetired(r, was, name, "%s %s is gone", what, name)
 		return
 	}
 	c.report(keyspace.Pos{}, was, name, "tell its callers, or keep the old name; if it is gone for good write "+line,

@@ -83,8 +83,8 @@ func (c *context) retiredKey(k *keyspace.Key) *keyspace.Retired {
 	return c.retiredPattern(k.Entry.Keys[0].Pattern)
 }
 
-// told adds a note in place of a finding: it was decided.
-func (c *context) told(r *keyspace.Retired, was keyspace.Pos, entry, format string, args ...any) {
+// noteRetired adds a note in place of a finding: it was decided.
+func (c *context) noteRetired(r *keyspace.Retired, was keyspace.Pos, entry, format string, args ...any) {
 	c.report(r.Pos, was, entry, "", "%s, and retired", fmt.Sprintf(format, args...))
 	c.decided()
 }
@@ -101,7 +101,7 @@ func (c *context) toldGone(r *keyspace.Retired, gone []*keyspace.Key) {
 	if n := len(gone) - 1; n > 0 {
 		more = fmt.Sprintf(" with %d more of its keys", n)
 	}
-	c.told(r, gone[0].Pos, gone[0].Name, "%s (%s) is gone%s", gone[0].Name, gone[0].Pattern, more)
+	c.noteRetired(r, gone[0].Pos, gone[0].Name, "%s (%s) is gone%s", gone[0].Name, gone[0].Pattern, more)
 }
 
 // retirement proposes the line for an entry: its name, and the patterns that its author wrote.
@@ -135,7 +135,7 @@ func (c *context) fieldGone(pos keyspace.Pos, f keyspace.Field, retired []keyspa
 	r := keyspace.FindRetired(retired, "", f.Name)
 	switch {
 	case r != nil && f.Type.Optional:
-		c.told(r, f.Pos, entry, format, args...)
+		c.noteRetired(r, f.Pos, entry, format, args...)
 	case r != nil:
 		c.report(pos, f.Pos, entry, "make it optional first, and retire it when all readers know that",
 			format+" and was required: deployed readers refuse what lacks it", args...)

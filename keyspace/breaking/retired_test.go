@@ -111,7 +111,7 @@ func TestOneReaderIsOneFinding(t *testing.T) {
 		replace("keys: {}\nchannels: {c: {channel: \"c:{id}\", reply: {n: int}, message: {id: text}, readers: [r]}}",
 			", readers: [r]", ""),
 	} {
-		if n := told(Run(loaded(t, file(x.old)), loaded(t, file(x.new))), "KW627", ""); n != 1 {
+		if n := countFindings(Run(loaded(t, file(x.old)), loaded(t, file(x.new))), "KW627", ""); n != 1 {
 			t.Errorf("%d findings of\n%s→\n%s", n, x.old, x.new)
 		}
 	}

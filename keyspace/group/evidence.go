@@ -97,8 +97,8 @@ func sharing[W, N comparable](leads map[W][]N) map[W]bool {
 	return out
 }
 
-// word represents the nodes of one name at one place, and what is known of it.
-type word[T any] struct {
+// nameNodes represents the nodes of one name at one place, and what is known of it.
+type nameNodes[T any] struct {
 	name  string
 	nodes []*node[T]
 	keys  int64
@@ -108,20 +108,20 @@ type word[T any] struct {
 
 // evidence holds what is known of the words at one place.
 type evidence[T any] struct {
-	tenants map[*word[T]]bool
+	tenants map[*nameNodes[T]]bool
 	classes map[uint64]int // words that lead to the same
-	text    *word[T]       // beside them; nil: there is none
+	text    *nameNodes[T]  // beside them; nil: there is none
 	lost    int64          // keys of it whose word was given up: each may have been a word of its own
 }
 
-func newEvidence[T any, P Tally[T]](words []*word[T], beside *place[T]) *evidence[T] {
+func newEvidence[T any, P Tally[T]](words []*nameNodes[T], beside *place[T]) *evidence[T] {
 	e := &evidence[T]{classes: map[uint64]int{}}
-	leads := map[*word[T]][]uint64{}
+	leads := map[*nameNodes[T]][]uint64{}
 	for _, w := range words {
 		e.classes[w.class]++
 		leads[w] = w.names
 	}
-	e.tenants = Tenants(leads, func(w *word[T]) int64 { return w.keys })
+	e.tenants = Tenants(leads, func(w *nameNodes[T]) int64 { return w.keys })
 	if beside != nil {
 		e.text = newWord[T, P](text, beside.nodes)
 		for _, n := range beside.nodes {
@@ -133,7 +133,7 @@ func newEvidence[T any, P Tally[T]](words []*word[T], beside *place[T]) *evidenc
 
 // isValue reports whether a word is one of many that lead to the same with few keys each, or noise, or a stray value of
 // the text beside it.
-func (e *evidence[T]) isValue(w *word[T]) bool {
+func (e *evidence[T]) isValue(w *nameNodes[T]) bool {
 	keys, noise := float64(w.keys), float64(int64(len(e.classes))+e.lost)/otherWords
 	return keys < LeastKeys(e.classes[w.class]) || keys < min(manyKeys, noise) ||
 		e.text != nil && e.text.class == w.class && w.keys*strayShare <= e.text.keys
@@ -151,8 +151,8 @@ type trail struct {
 
 func (t trail) hash() uint64 { return maphash.Comparable(seed, t) }
 
-func newWord[T any, P Tally[T]](name string, nodes []*node[T]) *word[T] {
-	w := &word[T]{name: name, nodes: nodes}
+func newWord[T any, P Tally[T]](name string, nodes []*node[T]) *nameNodes[T] {
+	w := &nameNodes[T]{name: name, nodes: nodes}
 	for _, n := range nodes {
 		w.keys += n.keys
 	}
@@ -172,7 +172,7 @@ func newWord[T any, P Tally[T]](name string, nodes []*node[T]) *word[T] {
 const lookAhead = 3
 
 // look collects what a word leads to: what ends there is distinguished by its likeness, what goes on by its names.
-func (w *word[T]) look(trails *[]uint64, nodes []*node[T], way uint64, depth int,
+func (w *nameNodes[T]) look(trails *[]uint64, nodes []*node[T], way uint64, depth int,
 	likeness func([]*node[T]) (uint64, bool)) {
 	if like, ends := likeness(nodes); ends {
 		*trails = append(*trails, trail{way: way, like: like}.hash())

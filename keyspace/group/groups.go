@@ -62,7 +62,7 @@ type grouper[T any, P Tally[T]] struct {
 type place[T any] struct {
 	name  string
 	nodes []*node[T]
-	words []*word[T] // that became the placeholder; none where it is a name
+	words []*nameNodes[T] // that became the placeholder; none where it is a name
 }
 
 // resolve makes the groups of what ends at a place or comes through it: of several nodes, where words were folded.
@@ -91,7 +91,7 @@ func (g *grouper[T, P]) follow(nodes []*node[T], first bool) []place[T] {
 		byName[digits] = append(digit, byName["{int}"]...)
 		delete(byName, "{int}")
 	}
-	var words []*word[T]
+	var words []*nameNodes[T]
 	out := map[string]*place[T]{}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if isPlaceholder(name) || isSlipName(name) {
@@ -131,7 +131,7 @@ func (g *grouper[T, P]) follow(nodes []*node[T], first bool) []place[T] {
 }
 
 // knows reports whether a word is to stay one whatever it leads to.
-func (g *grouper[T, P]) knows(w *word[T]) bool {
+func (g *grouper[T, P]) knows(w *nameNodes[T]) bool {
 	n := w.nodes[0]
 	for n.tally == nil {
 		n = n.sorted()[0].node
@@ -174,8 +174,9 @@ func (g *grouper[T, P]) group(tally P, way []place[T]) Group[T] {
 }
 
 // named returns the words that have the most keys.
-func named[T any](words []*word[T]) (out []string) {
-	words = slices.SortedStableFunc(slices.Values(words), func(a, b *word[T]) int { return cmp.Compare(b.keys, a.keys) })
+func named[T any](words []*nameNodes[T]) (out []string) {
+	words = slices.SortedStableFunc(slices.Values(words),
+		func(a, b *nameNodes[T]) int { return cmp.Compare(b.keys, a.keys) })
 	for _, w := range words[:min(len(words), shownNames)] {
 		out = append(out, w.name)
 	}

@@ -169,7 +169,7 @@ func literals(p *pattern.Pattern) string {
 	return b.String()
 }
 
-// notation says how other tools write placeholders; a zero byte takes the place of ours.
+// notation says how other tools write placeholders; a zero byte takes the place of a placeholder of this language.
 var notation = regexp.MustCompile(`<[^<>:]+>|\*|%[sdv]|\$\x00`)
 
 func (c *context) foreignPlaceholders() {
@@ -316,8 +316,8 @@ func (c *context) slots() {
 	}
 }
 
-// apart says which entities keep their indexes in other slots than their items.
-func (c *context) apart() {
+// crossSlotEntities says which entities keep their indexes in other slots than their items.
+func (c *context) crossSlotEntities() {
 	if !c.Cluster {
 		return
 	}
@@ -337,7 +337,7 @@ func elsewhere(e *keyspace.Entry) int {
 
 func (c *context) scriptSlots(e *keyspace.Entry) {
 	var first *keyspace.Key
-	var apart []string
+	var others []string
 	for _, name := range e.Script.Keys {
 		_, k := c.Lookup(name)
 		switch {
@@ -345,13 +345,13 @@ func (c *context) scriptSlots(e *keyspace.Entry) {
 		case first == nil:
 			first = k
 		case !first.Pattern.SameSlot(k.Pattern):
-			apart = append(apart, name)
+			others = append(others, name)
 		}
 	}
-	if len(apart) > 0 {
-		c.report(e.At["keys."+apart[0]], e.Name, "",
-			"the script %s gets keys of %s and of %s%s, which are not always in one slot", e.Name, first.Name, apart[0],
-			andMore(len(apart)-1))
+	if len(others) > 0 {
+		c.report(e.At["keys."+others[0]], e.Name, "",
+			"the script %s gets keys of %s and of %s%s, which are not always in one slot", e.Name, first.Name, others[0],
+			andMore(len(others)-1))
 	}
 }
 

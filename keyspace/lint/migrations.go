@@ -68,7 +68,7 @@ func (c *context) writtenBack() {
 			}
 		}
 		for _, name := range mv.Captures() {
-			if told(m, mv, name) || mv.Kept[name] != nil {
+			if captureStated(m, mv, name) || mv.Kept[name] != nil {
 				continue
 			}
 			c.report(mv.At["from"], mv.To.Name,
@@ -78,9 +78,9 @@ func (c *context) writtenBack() {
 	})
 }
 
-// told reports whether what a move stores, or another move of the same records,
+// captureStated reports whether what a move stores, or another move of the same records,
 // says what a capture was.
-func told(m *keyspace.Migration, mv *keyspace.Move, name string) bool {
+func captureStated(m *keyspace.Migration, mv *keyspace.Move, name string) bool {
 	for _, p := range m.Parts {
 		for _, other := range p.Moves {
 			if other.Source != mv.Source || other.From.String() != mv.From.String() {

@@ -23,7 +23,7 @@ func (c *context) lanes() {
 				continue
 			}
 			for _, k := range e.Keys[1:] {
-				if pattern.Apart(k.Pattern, lane) {
+				if pattern.Disjoint(k.Pattern, lane) {
 					continue
 				}
 				if _, inside := pattern.Contains(k.Pattern, lane); inside {

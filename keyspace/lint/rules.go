@@ -184,7 +184,7 @@ var rules = []rule{
 			"steps: it notes what it is about to do, writes the item, and then its indexes; what a dead writer leaves is " +
 			"cleaned up within half a minute. Nothing leaks either way, but an index may lag for a moment. " +
 			"docs/entities.md has both.",
-		Fix: "put the same {#…} into all patterns, or leave it: both are sound"}, (*context).apart},
+		Fix: "put the same {#…} into all patterns, or leave it: both are sound"}, (*context).crossSlotEntities},
 	{finding.Rule{Code: "KW330", Name: "emit-slot", Severity: errorLevel,
 		Summary: "An entity announces on a stream or a sharded channel of another slot",
 		Explain: "An entity writes its change and its announcement in one script. With `cluster: true` a script may only " +

@@ -210,7 +210,7 @@ func (l *loader) caller(d *document, c, to *keyspace.Channel) string {
 	for _, p := range to.Pattern.Placeholders() {
 		if p.Name == own[0] && p.Type.Kind != scalar.Text {
 			d.report("KW101", to.Pos, "give it a name that is no var",
-				"{%s} stands for the caller of %s, whose name is text, and not %s", own[0], c.Name, p.Type.Definition())
+				"{%s} is the caller of %s, whose name is text, and not %s", own[0], c.Name, p.Type.Definition())
 		}
 	}
 	return own[0]

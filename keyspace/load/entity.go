@@ -116,7 +116,7 @@ func (b *builder) stamps() {
 		b.e.At["stamps."+name] = b.d.at(v.value)
 		switch {
 		case !own:
-			b.d.report("KW304", b.d.at(v.value), b.d.near(text, b.fieldNames()), "%s stamps %q, which is none of its fields",
+			b.d.report("KW304", b.d.at(v.value), b.d.near(text, b.fieldNames()), "%s stamps %q, which is not a field of it",
 				b.e.Name, text)
 		case !slices.Contains(kinds[name], f.Type.Kind) || f.Type.Encrypted ||
 			name == "version" && !f.Type.Is([]byte("9007199254740992")):
@@ -155,7 +155,7 @@ func (b *builder) ttlRule() {
 	f, own := b.field(lines[0].name)
 	if !own {
 		b.d.report("KW304", b.d.at(lines[0].key), b.d.near(lines[0].name, b.fieldNames()),
-			"ttl_by of %s looks at %q, which is none of its fields", b.e.Name, lines[0].name)
+			"ttl_by of %s looks at %q, which is not a field of it", b.e.Name, lines[0].name)
 		return
 	}
 	rule := &keyspace.TTLRule{Field: f.Name, Pos: b.d.at(p.value)}
@@ -257,7 +257,7 @@ func (b *builder) indexFields(v property) bool {
 			for _, f := range b.e.Keys[0].Fields {
 				known = append(known, f.Name)
 			}
-			b.d.report("KW304", b.d.at(v.key), b.d.near(name, known), "%s has an index over %q, which is none of its fields",
+			b.d.report("KW304", b.d.at(v.key), b.d.near(name, known), "%s has an index over %q, which is not a field of it",
 				b.e.Name, name)
 			return false
 		}

@@ -187,7 +187,7 @@ func (l *loader) entryType(d *document, v property, what string) (string, bool) 
 		if v.value.Content[i].Value != "type" {
 			continue
 		}
-		typ, ok := d.word(n, "type")
+		typ, ok := d.scalarText(n, "type")
 		_, _, known := kindOf(typ)
 		if ok && !known {
 			fix := cmp.Or(proposal(otherTypes[strings.ToLower(typ)]), d.near(typ, Types()),
@@ -225,7 +225,7 @@ func (l *loader) untyped(d *document, v property, what string) {
 }
 
 // ownProperties reports properties that belong to other types apart from those
-// that exist nowhere.
+// that do not exist anywhere.
 func (b *builder) ownProperties(v property, what string) map[string]property {
 	allowed := Properties(b.e.Type)
 	out := map[string]property{}

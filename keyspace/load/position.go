@@ -87,7 +87,7 @@ var (
 	hexLength = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 )
 
-// unquote reads one character of a scalar's source: the text it stands for and
+// unquote reads one character of a scalar's source: the text that it means and
 // the bytes it takes, 0 at the end of the line.
 func unquote(source string, style yaml.Style) (text string, size int) {
 	switch {

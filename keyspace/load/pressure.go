@@ -94,7 +94,7 @@ func (d *document) pressureAction(r *keyspace.Pressure, props map[string]propert
 
 // behindTo returns what is after the word to.
 func (d *document) behindTo(n *yaml.Node, what, example string) (string, bool) {
-	text, ok := d.word(n, what)
+	text, ok := d.scalarText(n, what)
 	if !ok {
 		return "", false
 	}
@@ -176,7 +176,7 @@ func (d *document) pressureWhere(r *keyspace.Pressure, n *yaml.Node) {
 }
 
 func (d *document) pressureValues(r *keyspace.Pressure, v property) []string {
-	text, ok := d.word(v.value, v.name)
+	text, ok := d.scalarText(v.value, v.name)
 	if !ok {
 		return nil
 	}

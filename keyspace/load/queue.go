@@ -15,7 +15,7 @@ import (
 // queue is a list of job ids per lane; beside the lanes one string per job, its
 // result, and for all lanes together one zset of leases, one of delayed jobs, one
 // of dead ones, one hash of what is known of jobs that have begun, who works,
-// what the queue is told to do, and who has asked for a job to be there once.
+// the commands of the queue, and who has asked for a job to be there once.
 func (b *builder) queue() {
 	id := b.jobID()
 	b.addMain(&keyspace.Key{Member: &id})

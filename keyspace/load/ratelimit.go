@@ -20,7 +20,7 @@ func (b *builder) rateLimit() {
 	if !ok {
 		return
 	}
-	text, _ := b.d.word(p.value, "rate")
+	text, _ := b.d.scalarText(p.value, "rate")
 	words := strings.Fields(text)
 	fail := func() {
 		b.d.report("KW307", b.d.at(p.value), "as in 100 per 1m, or 100 per 1m burst 20", "%q is not a rate", text)

@@ -84,13 +84,13 @@ func (r *reader) unknown(p property, what string, allowed []string) {
 // text reads a scalar that is text to every reader of YAML. A number or a word
 // like true is refused: the editor's schema refuses it, too.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
-	text, ok := r.word(n, what)
+	text, ok := r.scalarText(n, what)
 	return text, ok && r.isText(n, what)
 }
 
-// word reads a scalar as it is written, numbers and booleans, too: a value that has
+// scalarText reads a scalar as it is written, numbers and booleans, too: a value that has
 // a form of its own, whose reader explains better what is wrong with a number.
-func (r *reader) word(n *yaml.Node, what string) (string, bool) {
+func (r *reader) scalarText(n *yaml.Node, what string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.wrongKind(n, what, "text")
 		return "", false
@@ -193,7 +193,7 @@ func (r *reader) name(p property, what string, camel bool) bool {
 		}
 		shown := strconv.QuoteRune(c)
 		if c >= utf8.RuneSelf {
-			shown += fmt.Sprintf(" (%U)", c) // it may look like a letter of ours
+			shown += fmt.Sprintf(" (%U)", c) // it may look like an ASCII letter
 		}
 		fix := ""
 		if id := identifier(p.name, camel); id != "" {
@@ -258,7 +258,7 @@ func (d *document) duration(props map[string]property, name string) time.Duratio
 	if !ok {
 		return 0
 	}
-	text, ok := d.word(p.value, name)
+	text, ok := d.scalarText(p.value, name)
 	if !ok {
 		return 0
 	}

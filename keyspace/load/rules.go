@@ -39,7 +39,7 @@ var rules = []finding.Rule{
 		Fix:     "add the property"},
 	{Code: "KW007", Name: "unsupported-yaml", Severity: errorLevel,
 		Summary: "Anchors, aliases, tags, merge keys or a second document",
-		Explain: "A declaration is read by people and by search; what an alias stands for is found by neither. Aliases are " +
+		Explain: "A declaration is read by people and by search; the text that an alias repeats is found by neither. Aliases are " +
 			"also the way a small file becomes a huge one (the billion laughs). A second document after `---` is ignored by " +
 			"most parsers without a word." + yamlSpec,
 		Fix: "write the value out"},
@@ -105,12 +105,12 @@ var rules = []finding.Rule{
 			"milliseconds.",
 		Fix: "write a duration with a unit"},
 	{Code: "KW202", Name: "missing-ttl", Severity: errorLevel, Summary: "An entry without a ttl",
-		Explain: "Keys without a TTL are how a cache becomes a leak: somebody must have decided. `none` is a decision, and " +
+		Explain: "Keys without a TTL are how a cache becomes a leak: a person must have decided. `none` is a decision, and " +
 			"`any` says openly that there is none yet.",
 		Fix: "add ttl: a duration, none or any"},
-	{Code: "KW301", Name: "unknown-reference", Severity: errorLevel, Summary: "A name that is declared nowhere",
+	{Code: "KW301", Name: "unknown-reference", Severity: errorLevel, Summary: "A name that is not declared anywhere",
 		Explain: "Events name the entries they delete, entities the channels they emit on, scripts the entries whose keys " +
-			"they get. A name that points nowhere means an invalidation that never happens.",
+			"they get. A name without a declaration means an invalidation that never happens.",
 		Fix: "correct the name, or declare it"},
 	{Code: "KW302", Name: "foreign-property", Severity: errorLevel, Summary: "A property that belongs to another type",
 		Explain: "For example `score` on a set, or `lease` on a list. The property exists, but has no meaning for this type.",
@@ -136,8 +136,8 @@ var rules = []finding.Rule{
 		Fix: "create the file, or correct the path"},
 	{Code: "KW309", Name: "bad-pressure", Severity: errorLevel, Summary: "A pressure rule that cannot be followed",
 		Explain: "`{at: 80%, entry: item, where: {priority: 1}, shorten: to 5m}`: from 80 % of maxmemory on, the items " +
-			"whose priority is 1 live for at most five minutes more. Which of them come first is told by an index of the " +
-			"entity with a zset per value, like `priority+created_at`. `release: to 85%` deletes them until the server is at " +
+			"whose priority is 1 live for at most five minutes more. An index of the entity with a zset " +
+			"per value, like `priority+created_at`, says which of them come first. `release: to 85%` deletes them until the server is at " +
 			"85 %, so that is below `at`.",
 		Fix: "name an entity with such an index, and values of its field"},
 	{Code: "KW310", Name: "bad-route", Severity: errorLevel,

@@ -19,7 +19,7 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 		d.report("KW005", d.at(n), meantEnum(n, what), "%s must be text, not a list", what)
 		return scalar.Type{}, false
 	}
-	text, ok := d.word(n, what)
+	text, ok := d.scalarText(n, what)
 	if !ok {
 		return scalar.Type{}, false
 	}

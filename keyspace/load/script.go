@@ -29,7 +29,7 @@ func (b *builder) script() {
 	}
 	s.Effect = keyspace.Writes
 	if p, ok := b.props["effect"]; ok {
-		text, _ := b.d.word(p.value, "effect")
+		text, _ := b.d.scalarText(p.value, "effect")
 		if s.Effect = keyspace.Effect(text); !slices.Contains([]keyspace.Effect{keyspace.Reads, keyspace.Idempotent,
 			keyspace.Writes}, s.Effect) {
 			b.d.report("KW103", b.d.at(p.value), cmp.Or(b.d.near(text, []string{"reads", "idempotent", "writes"}),

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A pipe without a writer would keep whoever opens it waiting for ever.
+// A pipe without a writer would keep a process that opens it waiting for ever.
 func TestPipe(t *testing.T) {
 	dir := t.TempDir()
 	must(t, syscall.Mkfifo(filepath.Join(dir, "k.yaml"), 0o600))

@@ -261,7 +261,7 @@ func TestFieldsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTooManyFilesAreOneFinding: files over the limit are told of once, however many they
+// TestTooManyFilesAreOneFinding: files over the limit are reported once, however many they
 // are and whatever names them.
 func TestTooManyFilesAreOneFinding(t *testing.T) {
 	files := fstest.MapFS{}

@@ -40,7 +40,7 @@ func (l *loader) sectionTTLs(d *document) {
 }
 
 func (d *document) parseTTL(n *yaml.Node) (keyspace.TTL, bool) {
-	text, ok := d.word(n, "ttl")
+	text, ok := d.scalarText(n, "ttl")
 	if !ok {
 		return keyspace.TTL{}, false
 	}

@@ -99,7 +99,7 @@ var withDefault = []scalar.Kind{scalar.Text, scalar.UUID, scalar.ULID, scalar.He
 // defaultOf reads what a placeholder is when it is left out.
 func (l *loader) defaultOf(d *document, name string, n *yaml.Node, t scalar.Type) string {
 	what := "the default of " + name
-	text, ok := d.word(n, what)
+	text, ok := d.scalarText(n, what)
 	if !ok || !d.isText(n, what) {
 		return ""
 	}

@@ -479,7 +479,7 @@ func (m *Matcher) seal(words []sealedWord) {
 		size *= 2
 	}
 	m.mask = uint32(size - 1)
-	m.words = make([]word, size)
+	m.words = make([]literalSegment, size)
 	for i := range m.words {
 		m.words[i].state = -1
 	}
@@ -493,6 +493,6 @@ func (m *Matcher) seal(words []sealedWord) {
 		for m.words[i].state >= 0 {
 			i = (i + 1) & m.mask
 		}
-		m.words[i] = word{lo, hi, w.state, uint32(len(w.text)), w.target}
+		m.words[i] = literalSegment{lo, hi, w.state, uint32(len(w.text)), w.target}
 	}
 }

@@ -51,7 +51,7 @@ func (c *Captures) Of(key []byte, i int) []byte { return key[c.Start[i]:c.End[i]
 // use.
 type Matcher struct {
 	states []state
-	words  []word // open addressing, length a power of two
+	words  []literalSegment // open addressing, length a power of two
 	mask   uint32
 	long   []byte // the words longer than 16 bytes
 	plans  []plan // per item: how its captures are read off
@@ -74,8 +74,8 @@ type state struct {
 	targets []target    // by label of the classifier
 }
 
-// word represents a literal segment in one state.
-type word struct {
+// literalSegment represents a literal segment in one state.
+type literalSegment struct {
 	lo, hi uint64 // its first 16 bytes, zero-padded; of longer ones: offset into long, hash
 	state  int32  // -1: an empty place
 	length uint32

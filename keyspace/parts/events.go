@@ -11,7 +11,7 @@ import (
 
 // Event describes what is sent when an item of an entity changes.
 type Event struct {
-	Mode   Word // Publish, PublishSharded or Append
+	Mode   Constant // Publish, PublishSharded or Append
 	MaxLen int64
 	Age    time.Duration
 	Plain  bool
@@ -37,7 +37,7 @@ type Piece struct {
 	From    Source
 	Name    string          // in the message
 	Element pattern.Element // Literal: it may be the namespace
-	Form    Word            // how it is written in JSON: Quoted, Bare or Inline
+	Form    Constant        // how it is written in JSON: Quoted, Bare or Inline
 	Base64  bool
 }
 
@@ -78,4 +78,4 @@ func piece(e *keyspace.Entry, own []string, name string, t scalar.Type) Piece {
 }
 
 // InJSON returns how a value of a kind is written in a JSON object: Quoted, Bare or Inline.
-func InJSON(k scalar.Kind) Word { return Word(k.InJSON().String()) }
+func InJSON(k scalar.Kind) Constant { return Constant(k.InJSON().String()) }

@@ -17,8 +17,8 @@ type Option struct {
 	Why   string // of an option that a program cannot change: a comment
 }
 
-// Word represents a constant of the handle's package: "GCRA", "Day".
-type Word string
+// Constant represents a constant of the handle's package: "GCRA", "Day".
+type Constant string
 
 // options lists those of each construct, nil for one without.
 var options = map[keyspace.Construct]func(*list, *keyspace.Entry){
@@ -60,7 +60,7 @@ type list struct{ options []Option }
 // add adds an option that is not zero.
 func (l *list) add(name string, v any) {
 	switch v {
-	case time.Duration(0), 0, int64(0), false, "", Word(""):
+	case time.Duration(0), 0, int64(0), false, "", Constant(""):
 		return
 	}
 	l.options = append(l.options, Option{Name: name, Value: v})
@@ -84,7 +84,7 @@ func Topic(c *keyspace.Channel) []Option {
 	return l.options
 }
 
-var rules = map[keyspace.Method]Word{keyspace.GCRA: "GCRA", keyspace.Sliding: "Sliding", keyspace.Fixed: "Fixed"}
+var rules = map[keyspace.Method]Constant{keyspace.GCRA: "GCRA", keyspace.Sliding: "Sliding", keyspace.Fixed: "Fixed"}
 
 func rateLimit(l *list, e *keyspace.Entry) {
 	l.add("Rule", rules[e.Method])
@@ -95,7 +95,7 @@ func rateLimit(l *list, e *keyspace.Entry) {
 	}
 }
 
-var ties = map[keyspace.Ties]Word{keyspace.ByMember: "ByMember", keyspace.FirstToReach: "FirstToReach"}
+var ties = map[keyspace.Ties]Constant{keyspace.ByMember: "ByMember", keyspace.FirstToReach: "FirstToReach"}
 
 func ranking(l *list, e *keyspace.Entry) {
 	if name := date(e.Keys[0].Pattern); name != "" {
@@ -114,10 +114,10 @@ func layout(p *pattern.Pattern, name string) string {
 }
 
 // step returns the period of a date by the smallest thing that its layout names.
-func step(layout string) Word {
+func step(layout string) Constant {
 	for _, s := range []struct {
 		part string
-		step Word
+		step Constant
 	}{{"HH", "Hour"}, {"DD", "Day"}, {"MM", "Month"}} {
 		if strings.Contains(layout, s.part) {
 			return s.step

@@ -81,7 +81,7 @@ var constructs = map[keyspace.Construct][]row{
 	keyspace.Cache:   {{"Main", "", Whole, 0}, {"Fill", "fill", Whole, momentary}},
 	keyspace.Ranking: {{"Main", "", Whole, 0}, {"Window", "window", Whole, 0}},
 	keyspace.Topic:   {{"Main", "", Whole, 0}, {"Dead", "dead", Whole, 0}},
-	keyspace.Entity: {{"Expires", "expiry", Whole, 0}, {"Ledger", "ledger", Whole, 0},
+	keyspace.Entity: {{"Expires", "expiry", Whole, 0}, {"Records", "ledger", Whole, 0},
 		{"Lease", "sweep", Whole, momentary}, {"Pending", "pending", Whole, 0}},
 	keyspace.Plain: {main}, keyspace.Counter: {main}, keyspace.RateLimit: {main}, keyspace.Script: nil,
 }

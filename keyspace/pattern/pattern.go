@@ -250,7 +250,7 @@ func (p *Pattern) Example() []byte {
 
 // Overlap finds the shortest key that both patterns match.
 func Overlap(a, b *Pattern) (witness []byte, ok bool) {
-	if Apart(a, b) {
+	if Disjoint(a, b) {
 		return nil, false
 	}
 	return automaton.Common(a.DFA(), b.DFA())
@@ -336,7 +336,7 @@ func Witness(within, without []*Pattern) (key []byte, found, decided bool) {
 // WitnessWithin works as Witness does, with a budget of steps that several calls share.
 func WitnessWithin(budget *int, within, without []*Pattern) (key []byte, found, decided bool) {
 	for _, p := range within[1:] {
-		if Apart(within[0], p) {
+		if Disjoint(within[0], p) {
 			return nil, false, true
 		}
 	}

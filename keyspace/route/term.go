@@ -102,7 +102,7 @@ func (t Term) String() string {
 			args = append(args, of.String())
 		}
 		for _, w := range t.Args {
-			args = append(args, word(w))
+			args = append(args, quoteIfNeeded(w))
 		}
 		return t.Func + "(" + strings.Join(args, ", ") + ")"
 	}
@@ -131,8 +131,8 @@ func notPlain(c rune) bool {
 	return c != '_' && c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 }
 
-// word writes a word of a conversion: quoted where it would be read otherwise.
-func word(w string) string {
+// quoteIfNeeded writes a word of a conversion: quoted where it would be read otherwise.
+func quoteIfNeeded(w string) string {
 	if w == "" || strings.TrimSpace(w) != w || strings.ContainsAny(w, `",()`) {
 		return quote(w)
 	}
@@ -321,7 +321,7 @@ func (p *termParser) arguments(t *Term, c Conversion, depth int) error {
 			}
 			t.Of = append(t.Of, of)
 		} else {
-			w, err := p.word()
+			w, err := p.nextToken()
 			if err != nil {
 				return err
 			}
@@ -336,7 +336,7 @@ func (p *termParser) arguments(t *Term, c Conversion, depth int) error {
 	}
 }
 
-func (p *termParser) word() (string, error) {
+func (p *termParser) nextToken() (string, error) {
 	if p.blank(); p.at < len(p.text) && p.text[p.at] == '"' {
 		return p.quoted()
 	}

@@ -32,7 +32,7 @@ func (p *parser) parse() (Type, error) {
 	}
 	t, err := p.head()
 	for err == nil {
-		from, word := p.word()
+		from, word := p.nextToken()
 		switch word {
 		case "":
 			return t, nil
@@ -56,10 +56,10 @@ func (p *parser) head() (Type, error) {
 		return p.regexp(from)
 	}
 	if strings.Contains(word, "|") {
-		p.word()
+		p.nextToken()
 		return p.enum(from, word)
 	}
-	p.word()
+	p.nextToken()
 	if _, next := p.peek(); strings.HasPrefix(next, "|") {
 		return Type{}, p.fault(p.at+1, "the values of an enum are written without spaces: a|b|c", "")
 	}
@@ -96,7 +96,7 @@ func (p *parser) arguments(t Type) (Type, error) {
 		if word == "" {
 			return t, nil
 		}
-		p.word()
+		p.nextToken()
 		return p.interval(t, from, word)
 	case Hex:
 		if word == "" {
@@ -106,12 +106,12 @@ func (p *parser) arguments(t Type) (Type, error) {
 		if err != nil || n < 1 || n > MaxKeyBytes {
 			return t, p.fault(from, "hex takes a number of digits from 1 to "+strconv.Itoa(MaxKeyBytes)+", as in hex 8", "hex 8")
 		}
-		p.word()
+		p.nextToken()
 		t.N = n
 	case Date:
 		t.Layout = DefaultLayout
 		if word != "" {
-			p.word()
+			p.nextToken()
 			t.Layout = word
 		}
 		if err := checkLayout(t.Layout); err != "" {
@@ -119,7 +119,7 @@ func (p *parser) arguments(t Type) (Type, error) {
 		}
 	case JSON:
 		if word != "" {
-			p.word()
+			p.nextToken()
 			t.File = word
 		}
 	}
@@ -131,11 +131,11 @@ func (p *parser) textArguments(t Type) (Type, error) {
 		_, word := p.peek()
 		switch word {
 		case "rest":
-			p.word()
+			p.nextToken()
 			t.Rest = true
 		case "max":
-			p.word()
-			from, digits := p.word()
+			p.nextToken()
+			from, digits := p.nextToken()
 			n, err := strconv.Atoi(digits)
 			if err != nil || n < 1 {
 				return t, p.fault(from, "max takes a number of bytes of at least 1, as in text max 64", "max 64")
@@ -224,10 +224,10 @@ func (p *parser) peek() (from int, word string) {
 	return from, p.text[from:end]
 }
 
-func (p *parser) word() (from int, word string) {
-	from, word = p.peek()
-	p.at = from + len(word)
-	return from, word
+func (p *parser) nextToken() (from int, nextToken string) {
+	from, nextToken = p.peek()
+	p.at = from + len(nextToken)
+	return from, nextToken
 }
 
 func (p *parser) fault(offset int, message, proposal string) *SyntaxError {

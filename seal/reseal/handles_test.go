@@ -11,22 +11,22 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-type mail struct{ To string }
+type letter struct{ To string }
 
 var (
 	plain  = value.Text(0)
 	hidden = value.Encrypt(plain)
 	object = value.SealedObject(
-		[]value.ObjectColumn[mail]{
-			value.EncryptedMember(value.Member("to", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
+		[]value.ObjectColumn[letter]{
+			value.EncryptedMember(value.Member("to", value.Quoted, plain, func(m *letter) *string { return &m.To }))})
 	phone = value.SealedObject(
-		[]value.ObjectColumn[mail]{
-			value.EncryptedMember(value.Member("phone", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
-	fields = value.Fields[mail]{
-		Columns: []value.Column[mail]{
-			value.Encrypted(value.Required("phone", plain, func(m *mail) *string { return &m.To }))}}
-	log = value.Fields[mail]{
-		Columns: []value.Column[mail]{value.Encrypted(value.Required("what", plain, func(m *mail) *string { return &m.To }))}}
+		[]value.ObjectColumn[letter]{
+			value.EncryptedMember(value.Member("phone", value.Quoted, plain, func(m *letter) *string { return &m.To }))})
+	fields = value.Fields[letter]{
+		Columns: []value.Column[letter]{
+			value.Encrypted(value.Required("phone", plain, func(m *letter) *string { return &m.To }))}}
+	log = value.Fields[letter]{
+		Columns: []value.Column[letter]{value.Encrypted(value.Required("what", plain, func(m *letter) *string { return &m.To }))}}
 )
 
 // TestWhatHandlesSeal: a walk looks for texts at the places that handles seal them
@@ -83,18 +83,18 @@ func handles(t *testing.T, c *keywright.Client, id string) {
 	t.Helper()
 	ctx := t.Context()
 	_, pushed := typed.NewList(at(c, "line", "l:"+id).Binding(), &hidden).PushRight("secret").Do(ctx)
-	_, added := typed.NewStream(at(c, "log", "x:"+id).Binding(), &log, 0).Add(mail{"secret"}).Do(ctx)
+	_, added := typed.NewStream(at(c, "log", "x:"+id).Binding(), &log, 0).Add(letter{"secret"}).Do(ctx)
 	_, mapped := typed.NewMap(at(c, "open", "m:"+id).Binding(), &plain, &hidden).Set("f", "secret").Do(ctx)
 	jobs := queue.New(keywright.Binding{Client: c, Entry: at(c, "jobs", "jobs").Entry()},
 		queue.Keys{Lanes: []queue.Lane{{Key: "jobs"}}, Leases: "{jobs}:leases", Delayed: "{jobs}:delayed",
 			Dead: "{jobs}:dead", State: "{jobs}:state", Workers: "{jobs}:workers", Runs: "{jobs}:runs", Channel: "{jobs}:ready",
 			Job: queue.Name{Before: "{jobs}:job:"}, Result: queue.Name{Before: "{jobs}:result:"},
 			Unique: queue.Name{Before: "{jobs}:unique:"}}, &object, &queue.Options{})
-	_, queued := jobs.Enqueue(ctx, queue.Task[mail]{Payload: mail{"secret"}})
+	_, queued := jobs.Enqueue(ctx, queue.Task[letter]{Payload: letter{"secret"}})
 	for _, err := range []error{pushed, added, mapped, queued,
 		typed.NewString(at(c, "text", "t:"+id).Binding(), &hidden).Set("secret").Do(ctx),
-		typed.NewString(at(c, "object", "o:"+id).Binding(), &phone).Set(mail{"secret"}).Do(ctx),
-		typed.NewHash(at(c, "fixed", "h:"+id).Binding(), &fields).Set(mail{"secret"}).Do(ctx)} {
+		typed.NewString(at(c, "object", "o:"+id).Binding(), &phone).Set(letter{"secret"}).Do(ctx),
+		typed.NewHash(at(c, "fixed", "h:"+id).Binding(), &fields).Set(letter{"secret"}).Do(ctx)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,9 +54,9 @@ func command[T any](p *pass, j job, decode func(kernel.Reply) (T, error), name s
 		Build: func(b kernel.Builder) kernel.Command { return b.Arbitrary(name).Keys(j.key).Args(args...).Build() }})
 }
 
-// together runs operations in one round trip per server; what fails there for a
+// pipelineAll runs operations in one round trip per server; what fails there for a
 // passing reason is tried again alone.
-func together[T any](ctx context.Context, c *keywright.Client, ops []keywright.Op[T]) ([]T, error) {
+func pipelineAll[T any](ctx context.Context, c *keywright.Client, ops []keywright.Op[T]) ([]T, error) {
 	if len(ops) == 0 {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (p *pass) read(ctx context.Context, jobs []job) error {
 			ops[i] = command(p, j, texts, "HMGET", j.fields()...)
 		}
 	}
-	replies, err := together(ctx, p.Client, ops)
+	replies, err := pipelineAll(ctx, p.Client, ops)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (p *pass) replace(ctx context.Context, ops []keywright.Op[[]int64], changed
 			return err
 		}
 	}
-	replies, err := together(ctx, p.Client, ops)
+	replies, err := pipelineAll(ctx, p.Client, ops)
 	if err != nil {
 		return err
 	}

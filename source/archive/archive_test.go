@@ -241,7 +241,7 @@ func TestSectionsOfAnotherArchive(t *testing.T) {
 	}
 }
 
-// What is no archive, or a newer one, is told apart.
+// What is no archive, and a newer archive, are different errors.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{"": archive.ErrNotArchive, "REDIS0010": archive.ErrNotArchive,

@@ -50,8 +50,8 @@ func (c *Chain) Newest() *Archive { return c.all[0] }
 // Archives returns all of them, newest first.
 func (c *Chain) Archives() []*Archive { return slices.Clone(c.all) }
 
-// Alone reports whether the chain is one archive.
-func (c *Chain) Alone() bool { return len(c.all) == 1 }
+// Single reports whether the chain is one archive.
+func (c *Chain) Single() bool { return len(c.all) == 1 }
 
 // Databases returns those that have keys, in their order, and how many records at most.
 func (c *Chain) Databases() (order []int, records map[int]int64) {
@@ -101,8 +101,8 @@ func (c *Chain) passes() uint64 {
 // the same each time.
 func (c *Chain) Values(db int, skip map[string]bool) iter.Seq2[*Value, error] {
 	return func(yield func(*Value, error) bool) {
-		if c.Alone() {
-			c.alone(db, skip, yield)
+		if c.Single() {
+			c.singleValues(db, skip, yield)
 			return
 		}
 		passes := c.passes()
@@ -119,7 +119,7 @@ func (c *Chain) Values(db int, skip map[string]bool) iter.Seq2[*Value, error] {
 	}
 }
 
-func (c *Chain) alone(db int, skip map[string]bool, yield func(*Value, error) bool) {
+func (c *Chain) singleValues(db int, skip map[string]bool, yield func(*Value, error) bool) {
 	a := c.all[0]
 	for i := range a.Index.Entries {
 		if skip[a.Index.Entries[i].Name] {

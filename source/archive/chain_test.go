@@ -38,7 +38,7 @@ func text(db, entry int, key, value string) archive.Record {
 		Payload: []byte("\x00" + string(rune(len(value))) + value)}
 }
 
-func gone(db, entry int, key string) archive.Record {
+func deletedRecord(db, entry int, key string) archive.Record {
 	return archive.Record{DB: db, Entry: entry, Key: []byte(key), Kind: source.String, Form: archive.Gone}
 }
 
@@ -87,9 +87,9 @@ func TestChain(t *testing.T) {
 		text(2, 0, "a", "other"),
 		text(0, 0, "scanned", "1"), text(0, 0, "scanned", "1"), half("h", 0, true, "f", "1"), half("h", 1, false, "g", "1"),
 		half("kept", 0, false, "f", "1", "f", "1"))
-	_, second := link(t, first, text(0, 0, "a", "2"), gone(0, 0, "b"), text(0, 0, "c", "2"), half("h", 0, true, "f", "2"),
+	_, second := link(t, first, text(0, 0, "a", "2"), deletedRecord(0, 0, "b"), text(0, 0, "c", "2"), half("h", 0, true, "f", "2"),
 		half("h", 1, false, "g", "2"), half("cut", 0, true, "f", "2"))
-	_, third := link(t, second, gone(0, 0, "a"), text(0, 0, "b", "3"), text(0, 0, "e", "3"),
+	_, third := link(t, second, deletedRecord(0, 0, "a"), text(0, 0, "b", "3"), text(0, 0, "e", "3"),
 		half("h", 0, true, "never ended", "3"))
 	want := map[string]string{"0 b": "[3]", "0 c": "[2]", "0 d": "[1]", "0 e": "[3]", "2 a": "[other]", "0 scanned": "[1]",
 		"0 h": "[f 2 g 2]", "0 kept": "[f 1]"}
@@ -98,7 +98,7 @@ func TestChain(t *testing.T) {
 		must(t, err)
 		got, err := values(c)
 		must(t, err)
-		if !maps.Equal(got, want) || c.Newest() != third || len(c.Archives()) != 3 || c.Alone() {
+		if !maps.Equal(got, want) || c.Newest() != third || len(c.Archives()) != 3 || c.Single() {
 			t.Errorf("%v, not %v", got, want)
 		}
 	}
@@ -119,7 +119,7 @@ func TestLongChain(t *testing.T) {
 		key := fmt.Sprint("key:", i)
 		old = append(old, text(0, 0, key, "old"))
 		if i%3 == 0 {
-			young = append(young, gone(0, 0, key))
+			young = append(young, deletedRecord(0, 0, key))
 		} else if i%3 == 1 {
 			young = append(young, text(0, 1, key, "young"))
 		}
@@ -144,7 +144,7 @@ func TestEachFlippedBitOfAChainIsFound(t *testing.T) {
 	t.Parallel()
 	base, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), half("h", 0, true, "f", "1"),
 		half("h", 1, false, "g", "1"))
-	added, second := link(t, first, text(0, 0, "a", "2"), gone(0, 0, "b"), text(3, 1, "c", "2"))
+	added, second := link(t, first, text(0, 0, "a", "2"), deletedRecord(0, 0, "b"), text(3, 1, "c", "2"))
 	good, err := archive.NewChain(second, first)
 	must(t, err)
 	want, err := values(good)

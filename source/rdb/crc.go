@@ -9,7 +9,7 @@ import (
 // starting at 0 and not inverted at the end. It is read eight bytes at a time
 // and, where there are enough, in three lanes side by side: one lane waits for
 // its own tables most of the time, three fill that time. A lane's result is
-// moved over the bytes behind it by a table of its own, since CRC is linear:
+// moved over the bytes that follow it by a table of its own, since CRC is linear:
 // crc(a ‖ b) = shift(crc(a), len(b)) ^ crc(b).
 const (
 	jones = 0x95AC9329AC4BC9B5
@@ -17,7 +17,7 @@ const (
 )
 
 type crcTables struct {
-	slices [8][256]uint64 // byte i of a word, moved over the bytes behind it
+	slices [8][256]uint64 // byte i of a word, moved over the bytes that follow it
 	shift  [8][256]uint64 // byte i of a CRC, moved over one lane of zeros
 }
 

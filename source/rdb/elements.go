@@ -154,9 +154,9 @@ func (p *parting) blob(t text) []byte {
 	return p.scratch
 }
 
-// settle ends elements that belong together: a field and its value, an entry. A full
+// endElement ends elements that belong together: a field and its value, an entry. A full
 // part is handed over.
-func (p *parting) settle() {
+func (p *parting) endElement() {
 	size := 0
 	for _, e := range p.part[p.began:] {
 		size += len(e) + binary.MaxVarintLen32
@@ -225,7 +225,7 @@ func (p *parting) table() {
 		case textScore:
 			p.score(p.textScore())
 		}
-		p.settle()
+		p.endElement()
 	}
 }
 
@@ -264,7 +264,7 @@ func (p *parting) packed(form *packing, blob []byte) {
 			}
 		}
 		if p.take(e); i%per == 0 {
-			p.settle()
+			p.endElement()
 		}
 		return p.err == nil && p.why == nil
 	})
@@ -282,7 +282,7 @@ func (p *parting) quicklist() {
 			switch container := p.count(); container {
 			case 1:
 				p.text()
-				p.settle()
+				p.endElement()
 				continue
 			case 2:
 			default:
@@ -304,7 +304,7 @@ func (p *parting) templateArray() {
 	for i := 0; i < len(names) && p.err == nil; i++ {
 		p.take([]byte(names[i]))
 		p.text()
-		p.settle()
+		p.endElement()
 	}
 }
 
@@ -326,7 +326,7 @@ func (p *parting) templateListpack() {
 		}
 		p.take([]byte(names[i-1]))
 		p.take(v)
-		p.settle()
+		p.endElement()
 		return p.err == nil && p.why == nil
 	})
 	if p.why == nil && (!whole || !known || i != len(names)) {

@@ -33,7 +33,7 @@ func (p *parting) stream() {
 		return
 	}
 	p.take(text)
-	p.settle()
+	p.endElement()
 }
 
 type streamID = source.StreamID
@@ -148,7 +148,7 @@ func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
 	if l.bad && len(p.bytes) <= maxElement+contentBytes {
 		return false
 	}
-	p.settle()
+	p.endElement()
 	return true
 }
 

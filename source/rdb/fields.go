@@ -65,6 +65,6 @@ func (p *parting) expiringTable() {
 		if p.err == nil && p.why == nil {
 			p.take(strconv.AppendInt(nil, expires, 10))
 		}
-		p.settle()
+		p.endElement()
 	}
 }

@@ -45,7 +45,8 @@ func TestAttributesLastUntilTheKey(t *testing.T) {
 	}
 }
 
-// TestMembersThatExpire: KeyDB lets single members of a set expire. That is told, and what was read is not called whole.
+// TestMembersThatExpire: KeyDB lets single members of a set expire. That is reported, and what was read is not called
+// whole.
 func TestMembersThatExpire(t *testing.T) {
 	t.Parallel()
 	member := func(c *craft, name string) *craft {
@@ -93,7 +94,7 @@ func TestTypesAreOfTheirVersion(t *testing.T) {
 	}
 }
 
-// TestNewerVersionIsNotWhole: of a version that came later nobody knows here what it means.
+// TestNewerVersionIsNotWhole: what a later version means is not known here.
 func TestNewerVersionIsNotWhole(t *testing.T) {
 	t.Parallel()
 	for magic, newer := range map[string]bool{"REDIS0015": false, "REDIS0016": true, "REDIS9999": true, "VALKEY080": false,

@@ -157,7 +157,7 @@ func (r *reader) table(l *layout, f *source.Facts) int64 {
 				r.want.Scores = append(r.want.Scores, score)
 			}
 		}
-		r.settle(elements, scores)
+		r.endElement(elements, scores)
 	}
 	return bytes
 }
@@ -187,14 +187,14 @@ func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		elements, scores := r.held()
 		sum += r.element(r.keeps(r.atEnds(i, n))) + 2
-		r.settle(elements, scores)
+		r.endElement(elements, scores)
 	}
 	return r.model.list([]uint64{sum})
 }
 
 // expiringTable returns a hash some of whose fields expire. Version 1 writes the
 // expiry before the field, 2 relative to the least of them, which comes first;
-// 3 is Valkey's: it stands behind the value.
+// 3 is Valkey's: it follows the value.
 func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
 	if l.version == 2 {
 		r.skip(8)
@@ -212,7 +212,7 @@ func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
 		if l.version == 3 {
 			r.skip(8)
 		}
-		r.settle(elements, scores)
+		r.endElement(elements, scores)
 	}
 	return bytes
 }
@@ -333,7 +333,7 @@ func (r *reader) templateValues(blob []byte, names []string, byID bool) {
 			elements, scores := r.held()
 			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(names[i])))
 			r.takeOne(v)
-			r.settle(elements, scores)
+			r.endElement(elements, scores)
 		}
 		i++
 		return i < len(names)
@@ -350,7 +350,7 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 			keep := r.keeps(r.spread(i, n))
 			elements, scores := r.held()
 			bytes += sds(r.element(keep)) + sds(r.element(keep))
-			r.settle(elements, scores)
+			r.endElement(elements, scores)
 		}
 		return bytes
 	}
@@ -369,7 +369,7 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(name)))
 		}
 		bytes += sds(r.element(keep))
-		r.settle(elements, scores)
+		r.endElement(elements, scores)
 	}
 	return bytes
 }

@@ -283,7 +283,7 @@ func (r *reader) finish() {
 	if p == nil {
 		return
 	}
-	// 0 stands for a server that was told to write none.
+	// 0 is of a server that is configured to write none.
 	if got := binary.LittleEndian.Uint64(p); r.sums && got != 0 && got != want {
 		r.err = &Error{Offset: r.offset() - 8,
 			Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
@@ -344,7 +344,7 @@ func (r *reader) endMark() bool {
 	if r.pos += markSize; r.more() {
 		return false
 	}
-	r.note("the mark that ends a snapshot on a replication link stands after it")
+	r.note("the mark that ends a snapshot on a replication link follows it")
 	return true
 }
 

@@ -134,7 +134,7 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
 			r.takeOne(v)
 		}
 		if keep && i%l.per == 0 {
-			r.settle(elements, scores)
+			r.endElement(elements, scores)
 		}
 		return true
 	})
@@ -179,7 +179,7 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 			f.Elements++
 			elements, scores := r.held()
 			r.elementOf(t, keep)
-			r.settle(elements, scores)
+			r.endElement(elements, scores)
 			continue
 		}
 		f.Elements += clamp(r.listNode(form, t, keep))

@@ -136,7 +136,7 @@ func (r *reader) parse() error {
 		r.err = nil
 		return r.deliver()
 	}
-	// what came before the error is right, and is told
+	// what came before the error is right, and is reported
 	if err := r.deliver(); err != nil {
 		return err
 	}
@@ -329,7 +329,7 @@ func (r *reader) stick(err error) {
 	}
 }
 
-// wanted says whether the key being read is to be told.
+// wanted says whether the key being read is to be reported.
 func (r *reader) wanted() bool {
 	if r.skipsDB || r.options.Skip != nil && r.options.Skip(r.db, r.key) {
 		return false

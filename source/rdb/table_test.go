@@ -104,14 +104,14 @@ func TestTableOfContents(t *testing.T) {
 		}
 		file := c.end()
 		_, sum, _ := collect(t, read(file), source.Request{})
-		if got := told(&sum, cells[3]); got != cells[3] {
+		if got := summaryOf(&sum, cells[3]); got != cells[3] {
 			t.Errorf("%s %s: audit: %s, and the page says %s: %+v %q", section, name, got, cells[3], sum.Incomplete, sum.Notes)
 		}
 		keys, libraries := 0, 0
 		sum, _ = read(file).Contents(t.Context(), rdb.ContentsRequest{
 			Library: func([]byte) error { libraries++; return nil },
 		}, func(batch []source.Content) error { keys += len(batch); return nil })
-		if got := told(&sum, cells[4]); got != cells[4] || got != "exit 5" && keys != 1 || name == "245" && libraries != 1 {
+		if got := summaryOf(&sum, cells[4]); got != cells[4] || got != "exit 5" && keys != 1 || name == "245" && libraries != 1 {
 			t.Errorf("%s %s: move: %s, and the page says %s; %d keys, %+v %q", section, name, got, cells[4], keys,
 				sum.Incomplete, sum.Notes)
 		}
@@ -131,16 +131,17 @@ func TestTableOfContents(t *testing.T) {
 	}
 }
 
-// told returns what a summary says of a thing, in the words of the page. What is read, carried or passed is in no note.
-func told(sum *source.Summary, word string) string {
+// summaryOf returns what a summary says of a thing, in the words of the page. What is read, carried or passed is in no
+// note.
+func summaryOf(sum *source.Summary, word string) string {
 	switch {
 	case len(sum.Incomplete) > 0:
 		return "exit 5"
 	case word == "carried" && len(sum.Notes) == 1: // it arrives, and a note says where from
 		return word
 	case len(sum.Notes) > 0:
-		return "told"
-	case word == "told":
+		return "noted"
+	case word == "noted":
 		return "nothing"
 	}
 	return word

@@ -133,7 +133,7 @@ var every = []struct {
 }
 
 // streams are the five versions of a stream: the first two nodes and groups are
-// alike, what is behind is not.
+// alike, the later ones are not.
 func stream(version int) func(*craft) *craft {
 	return func(c *craft) *craft {
 		id1, blob1 := node(1000, []string{"kind", "n"}, []string{"a", "1"}, []string{"b", "2"})
@@ -182,7 +182,7 @@ func TestEveryType(t *testing.T) {
 			if !c.valkey {
 				file.raw(242).len(3).len(2).str("age").str("name")
 			}
-			// a key before and one behind: what a value leaves unread shows there
+			// a key before and one after: what a value leaves unread shows there
 			file.key(0, "before").str("x")
 			p := c.body(file.key(c.typ, "key")).key(0, "behind").str("y").end()
 			for _, values := range []bool{false, true} {
@@ -268,7 +268,7 @@ func TestOldVersions(t *testing.T) {
 	}
 }
 
-// What is behind the end of a snapshot was not read, and that is said.
+// What follows the end of a snapshot was not read, and that is said.
 func TestWhatFollows(t *testing.T) {
 	t.Parallel()
 	file := func(c *craft) []byte { return append(c.db(0).key(0, "k").str("x").end(), "*2\r\n$6\r\nSELECT\r\n"...) }
@@ -280,7 +280,7 @@ func TestWhatFollows(t *testing.T) {
 	}
 }
 
-// A type no one knows cannot be passed: the keys before it are told, and the
+// A type no one knows cannot be passed: the keys before it are reported, and the
 // error says where and what.
 func TestUnknownTypes(t *testing.T) {
 	t.Parallel()

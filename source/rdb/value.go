@@ -156,9 +156,9 @@ func (r *reader) atEnds(i, n uint64) bool {
 // keeps says whether an element that was picked goes into the value.
 func (r *reader) keeps(picked bool) bool { return r.want != nil && picked && !r.values.full() }
 
-// settle ends an element: one with a string that was too long is dropped again, so
+// endElement ends an element: one with a string that was too long is dropped again, so
 // that no field comes without its value. A full part is handed over.
-func (r *reader) settle(elements, scores int) {
+func (r *reader) endElement(elements, scores int) {
 	if r.want == nil {
 		return
 	}

@@ -14,7 +14,7 @@ const maxContiguous = 16 << 20
 // window represents the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
 type window struct {
-	blocks *ahead
+	blocks *blockReader
 	buf    []byte
 	held   []byte // the block that buf is, nil if it is none
 	pos    int    // next byte
@@ -22,7 +22,7 @@ type window struct {
 	base   int64  // what to add to an index for its offset in the input
 	fresh  int    // where the bytes of the newest block begin
 	crc    uint64
-	last   error // of the newest block: there is none behind it
+	last   error // of the newest block: there is none after it
 	err    error
 	// moving is called before bytes in the window move, while they are still
 	// where they were.

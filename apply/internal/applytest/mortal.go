@@ -36,7 +36,7 @@ func moment() {
 	select {}
 }
 
-// Mortals returns the options of a process that dies as [Dies] has told it.
+// Mortals returns the options of a process that dies at the moment which [Dies] has set.
 func Mortals() keywright.Options {
 	n, _ := strconv.ParseInt(os.Getenv("DIES_AT"), 10, 64)
 	left.CompareAndSwap(0, n)

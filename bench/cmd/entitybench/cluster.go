@@ -68,7 +68,7 @@ func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []rep
 // spread returns the entity with its books in one slot and all else in others.
 func spread(name string, forever bool) *entity.Spec[string, item] {
 	s := spec(keys{name + ":"})
-	s.Expires, s.Ledger, s.Lease = "{"+name+"}:expiry", "{"+name+"}:ledger", "{"+name+"}:sweep"
+	s.Expires, s.Records, s.Lease = "{"+name+"}:expiry", "{"+name+"}:ledger", "{"+name+"}:sweep"
 	if forever {
 		s.Expires, s.Lease, s.IndexTTL = "", "", 0
 		s.Pending = "{" + name + "}:pending"

@@ -127,7 +127,7 @@ func spec(k keys) *entity.Spec[string, item] {
 			{Name: "priority+createdAt", Field: names[4], Score: names[5], Prefix: priority,
 				Key: func(t *item) (string, error) { return priority + strconv.FormatInt(t.Priority, 10), nil }},
 		},
-		Expires: k.expiry(), Ledger: k.prefix + "ledger", Lease: k.prefix + "sweep", IndexTTL: 48 * time.Hour,
+		Expires: k.expiry(), Records: k.prefix + "ledger", Lease: k.prefix + "sweep", IndexTTL: 48 * time.Hour,
 		Created: names[5], Version: "version",
 	}
 }

@@ -23,9 +23,9 @@ type crowd struct {
 	broken  atomic.Int64 // how often that was more than one
 }
 
-// gather opens the clients and warms them up, so that connections are made and
+// openCrowd opens the clients and warms them up, so that connections are made and
 // scripts are known.
-func gather(ctx context.Context, server *live.Server, who contestant, o options) (*crowd, error) {
+func openCrowd(ctx context.Context, server *live.Server, who contestant, o options) (*crowd, error) {
 	c := &crowd{server: server}
 	for i := range o.clients + 1 {
 		one, err := who.open(ctx, server.Addr, &c.wire)

@@ -34,7 +34,7 @@ const settle = 250 * time.Millisecond
 // drain lets all waiters wait for a held lock, gives that back, and lets each have it
 // once.
 func drain(ctx context.Context, server *live.Server, who contestant, o options) (s shot, err error) {
-	c, err := gather(ctx, server, who, o)
+	c, err := openCrowd(ctx, server, who, o)
 	defer c.close()
 	if err != nil {
 		return s, err

@@ -28,7 +28,7 @@ type steadyRun struct {
 
 // rush lets every waiter take the lock again as soon as it has given it back.
 func rush(ctx context.Context, server *live.Server, who contestant, o options) (r steadyRun, err error) {
-	c, err := gather(ctx, server, who, o)
+	c, err := openCrowd(ctx, server, who, o)
 	defer c.close()
 	if err != nil {
 		return r, err

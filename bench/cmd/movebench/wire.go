@@ -28,12 +28,12 @@ func dial(ctx context.Context, addr string) (*conn, error) {
 func (c *conn) command(words ...string) {
 	c.out = append(strconv.AppendInt(append(c.out, '*'), int64(len(words)), 10), "\r\n"...)
 	for _, w := range words {
-		c.word(w)
+		c.appendArg(w)
 	}
 }
 
-// word appends a word of a command.
-func (c *conn) word(w string) {
+// appendArg appends a word of a command.
+func (c *conn) appendArg(w string) {
 	c.out = append(strconv.AppendInt(append(c.out, '$'), int64(len(w)), 10), "\r\n"...)
 	c.out = append(append(c.out, w...), "\r\n"...)
 }

@@ -45,7 +45,7 @@ func TestWrongArguments(t *testing.T) {
 
 // A queue that loses a job, gives one twice or damages one is not fast: the run
 // fails.
-func TestLedger(t *testing.T) {
+func TestSeenJobs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		handled []string
@@ -57,7 +57,7 @@ func TestLedger(t *testing.T) {
 		{"cut", []string{payload(0), payload(1)[:50], payload(1), payload(2)}, "1 jobs were handled twice or are not"},
 		{"unknown", []string{payload(0), payload(7), payload(1), payload(2)}, "1 jobs were handled twice or are not"},
 	} {
-		l := newLedger(3)
+		l := newSeenJobs(3)
 		for _, p := range c.handled {
 			l.handle(p)
 		}

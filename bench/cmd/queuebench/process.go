@@ -17,8 +17,8 @@ import (
 // payload returns a hundred bytes that begin with the job's number.
 func payload(i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", 92) }
 
-// ledger counts what handlers have seen: every job once, from the first to the last.
-type ledger struct {
+// seenJobs counts what handlers have seen: every job once, from the first to the last.
+type seenJobs struct {
 	seen        []atomic.Int32
 	left        atomic.Int64
 	first, last atomic.Int64 // Unix nanoseconds
@@ -26,13 +26,13 @@ type ledger struct {
 	done        chan struct{}
 }
 
-func newLedger(n int) *ledger {
-	l := &ledger{seen: make([]atomic.Int32, n), done: make(chan struct{})}
+func newSeenJobs(n int) *seenJobs {
+	l := &seenJobs{seen: make([]atomic.Int32, n), done: make(chan struct{})}
 	l.left.Store(int64(n))
 	return l
 }
 
-func (l *ledger) handle(payload string) {
+func (l *seenJobs) handle(payload string) {
 	l.first.CompareAndSwap(0, time.Now().UnixNano())
 	i, err := strconv.Atoi(payload[:min(8, len(payload))])
 	if err != nil || i >= len(l.seen) || len(payload) != 100 || l.seen[i].Add(1) != 1 {
@@ -46,7 +46,7 @@ func (l *ledger) handle(payload string) {
 }
 
 // rate returns jobs per second, from the first handler's start to the last one's.
-func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error) {
+func (l *seenJobs) rate(ctx context.Context, limit time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
@@ -86,7 +86,7 @@ func process(ctx context.Context, peer contestant, concurrency int, o options) (
 	if err != nil {
 		return 0, used, err
 	}
-	l := newLedger(o.jobs)
+	l := newSeenJobs(o.jobs)
 	stop, err := q.work(ctx, concurrency, peer.batch, l.handle)
 	if err != nil {
 		return 0, used, err

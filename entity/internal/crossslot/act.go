@@ -92,10 +92,10 @@ const mostFailures = 6
 // Ending says how an intent is closed whose item is gone, and what is announced then.
 type Ending func(it *Intent) (found string, events []string)
 
-// Settle acts on an item that was read or written, and closes the intent. It ends
+// Finish acts on an item that was read or written, and closes the intent. It ends
 // without an error, too, when the indexes are as the item was and the intent is left
 // to the sweeper.
-func Settle(ctx context.Context, s *itemkeys.Keys, it *Intent, ended Ending) error {
+func Finish(ctx context.Context, s *itemkeys.Keys, it *Intent, ended Ending) error {
 	verdict, failures, err := "", 0, error(nil)
 	for range MostRounds {
 		if verdict, err = round(ctx, s, it, ended); err == nil && verdict != again && verdict != lost {

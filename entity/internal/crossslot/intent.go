@@ -1,24 +1,23 @@
-// Package crossslot changes items whose keys are in several slots of a cluster, by intents. It knows the ledger, the
-// item
-// and its index keys, and neither values nor lists.
+// Package crossslot changes items whose keys are in several slots of a cluster, by intents. It knows the index
+// records, the items and the index keys, and neither values nor lists.
 //
 // An entity whose keys are not always in one slot of a cluster cannot be written
-// in one step. An item is then changed under an intent, which the ledger keeps:
+// in one step. An item is then changed under an intent, which its index record keeps:
 //
-//  1. ledger: the intent is opened. It names every index key that the id may be put
-//     into or taken out of under it: where the item is by the ledger, and where it
-//     will be. The zset of expiry times says when it is due.
+//  1. index record: the intent is opened. It names every index key that the id may be
+//     put into or taken out of under it: the keys that the record names, and those that
+//     the item will be in. The zset of expiry times says when the intent is due.
 //  2. item: the hash is written, with its TTL and its events, if its condition holds.
 //  3. indexes: into each key that the intent names the id is put, if the item says
 //     so, else it is taken out of it. What an intent does not name is not touched,
-//     and the ledger is not told that the item is there.
-//  4. ledger: the intent is closed, if no other of this id was closed since its owner
-//     has read the ledger (the stamp). Else it takes on where the ledger says that the
-//     item is now, and its owner reads the item and begins with 3.
+//     and the index record does not name it as a place of the item.
+//  4. index record: the intent is closed, if no other of this id was closed since its
+//     owner has read the record (the stamp). Else the intent takes over the places that
+//     the record names now, and its owner reads the item and begins with 3.
 //
-// Steps 2 and 3 refuse an owner whose intent is older than windows.act by the
-// server's clock; a sweeper takes over an intent that is older than windows.due by
-// the ledger's, and does 3 and 4 under it. As long as two clocks of a cluster differ
+// Steps 2 and 3 refuse an owner whose intent is older than windows.act by the clock of
+// the item's server. A sweeper takes over an intent that is older than windows.due by
+// the clock of the server with the index records, and does 3 and 4 under it. As long as two clocks of a cluster differ
 // by less than due - act, no process acts under an intent that another has closed. An
 // owner that does not know whether one of its commands was executed may not close its
 // intent, as the command may still be on its way: it leaves it to the sweeper.
@@ -31,8 +30,8 @@
 // that was before the owner closed, the stamp was another one, and the owner has read
 // and acted again: it was not its last command. If it was after, then the one that made
 // the change found another stamp, took on the index key that the owner had recorded, and
-// acted on it after the owner. Expiry is a change that no process makes: the ledger
-// knows when it is, at the earliest, and the sweeper looks.
+// acted on it after the owner. Expiry is a change that no process makes: the zset of
+// expiry times has the earliest time of it, and the sweeper looks then.
 //
 // So the stamp does what reading the item a second time would do, and an entity
 // needs no version for it.
@@ -47,8 +46,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -63,7 +62,7 @@ const (
 	takenDeleting = "x"
 )
 
-// changes reports whether the item may be another one than the ledger says: its owner, or a
+// changes reports whether the item may differ from its index record: its owner, or a
 // process that died, was about to change it. An index of another version may then not be
 // as the item is.
 func (it *Intent) changes() bool { return it.kind != aging && it.kind != Mending }
@@ -71,10 +70,10 @@ func (it *Intent) changes() bool { return it.kind != aging && it.kind != Mending
 // Intent describes what a process is about to do with an item, and what it knows of it.
 type Intent struct {
 	id, token, kind string
-	opened          int64     // ms by the clock of the ledger
-	heard           time.Time // when that was heard
+	opened          int64     // ms by the clock of the server with the index records
+	received        time.Time // when the reply with opened was received, by the clock of this process
 
-	// What the ledger says.
+	// Parts of the index record.
 	stamp, state string // state: "x" there is an item
 	record, ends string
 	Members      string // where the id may be put or taken out of
@@ -93,7 +92,7 @@ type state struct {
 	Left   int64 // ms until it ends, -1 never
 	asked  time.Time
 	In     map[string]string // index key → score
-	Record string            // in the ledger, without the "="
+	Record string            // its index record, without the "="
 }
 
 // NewIntent returns an intent that is not open yet.
@@ -109,7 +108,7 @@ func Open(ctx context.Context, s *itemkeys.Keys, it *Intent, members string) err
 		if it.kind == aging || it.kind == Mending {
 			agreed = "" // it changes no field
 		}
-		texts, err := s.Run(ctx, "note intent", s.Scripts.CrossSlot.Open, keywright.Idempotent, s.LedgerKeys(), graceMS(s),
+		texts, err := s.Run(ctx, "note intent", s.Scripts.CrossSlot.Open, keywright.Idempotent, s.RecordKeys(), graceMS(s),
 			s.Keeps, it.id, it.token, it.kind, members, agreed)
 		switch {
 		case err != nil:
@@ -125,19 +124,19 @@ func Open(ctx context.Context, s *itemkeys.Keys, it *Intent, members string) err
 	}
 }
 
-// ending returns when the item ends, by the clock of the ledger and at the earliest: the
-// sweeper may come too early, not too late.
+// ending returns the earliest time at which the item ends, by the clock of the server with
+// the index records: the sweeper may come too early, not too late.
 func (it *Intent) ending() string {
 	if !it.Item.There || it.Item.Left < 0 {
 		return ""
 	}
-	return strconv.FormatInt(it.opened+max(it.Item.asked.Sub(it.heard).Milliseconds(), 0)+it.Item.Left, 10)
+	return strconv.FormatInt(it.opened+max(it.Item.asked.Sub(it.received).Milliseconds(), 0)+it.Item.Left, 10)
 }
 
-// learn takes what the ledger says.
+// learn takes the parts of the index record from a reply.
 func (it *Intent) learn(texts []string) {
 	it.opened, _ = strconv.ParseInt(texts[0], 10, 64)
-	it.heard = time.Now()
+	it.received = time.Now()
 	it.stamp, it.state, it.record, it.ends, it.Members = texts[1], texts[2], texts[3], texts[4], texts[5]
 }
 
@@ -153,7 +152,7 @@ const (
 	abort   = "abort"
 )
 
-// What the ledger says to a close.
+// The replies to a close.
 const (
 	closed    = "ok"
 	announced = "gone"
@@ -170,7 +169,7 @@ type closing struct {
 
 // closeIntents closes intents, and gives a verdict on each. 1 round trip.
 func closeIntents(ctx context.Context, s *itemkeys.Keys, all ...closing) ([]string, error) {
-	keys, args := s.LedgerKeys(), []string{graceMS(s), s.Keeps, strconv.Itoa(len(all))}
+	keys, args := s.RecordKeys(), []string{graceMS(s), s.Keeps, strconv.Itoa(len(all))}
 	for _, c := range all {
 		at := len(args)
 		args = append(args, "", c.id, c.token, c.stamp, c.found, leaving(s, c.Intent), c.ending())
@@ -192,33 +191,33 @@ func closeIntents(ctx context.Context, s *itemkeys.Keys, all ...closing) ([]stri
 			return nil, err
 		}
 		if verdicts[i] = texts[0]; texts[0] == again {
-			opened, heard := all[i].opened, all[i].heard
+			opened, received := all[i].opened, all[i].received
 			all[i].learn(texts[1:])
-			all[i].opened, all[i].heard = opened, heard
+			all[i].opened, all[i].received = opened, received
 		}
 	}
 	return verdicts, nil
 }
 
-// leaving returns what the ledger is to say of an item that was found: where it is in the
-// indexes of this program, as far as the intent has named that, as no other key was
-// touched. Where it is in an index that this program does not know is in doubt, if the
-// item was changed, or if the ledger did not say it before.
+// leaving returns the index record of an item that was found: where it is in the indexes
+// of this program, as far as the intent has named that, as no other key was touched.
+// Where it is in an index that this program does not know is in doubt, if the item was
+// changed, or if the record did not have it before.
 func leaving(s *itemkeys.Keys, it *Intent) string {
 	if !it.Item.There {
 		return ""
 	}
 	var record []byte
 	for _, t := range placesOf(s, it, true) {
-		record = ledger.Append(record, t.Tag, t.Value)
+		record = indexrecord.Append(record, t.Tag, t.Value)
 	}
 	seen := map[string]bool{}
-	note := func(t ledger.Trace, doubted bool) {
+	note := func(t indexrecord.Trace, doubted bool) {
 		if at := t.Tag + "=" + t.Value; t.Index < 0 && !seen[at] && !it.takesOut(t.Tag) {
 			if seen[at] = true; doubted {
-				t.Tag = ledger.Doubt + t.Tag
+				t.Tag = indexrecord.Doubt + t.Tag
 			}
-			record = ledger.Append(record, t.Tag, t.Value)
+			record = indexrecord.Append(record, t.Tag, t.Value)
 		}
 	}
 	for t := range s.Traces(it.record) {
@@ -235,7 +234,7 @@ func (it *Intent) takesOut(tag string) bool { return it.Removes != nil && it.Rem
 
 // placesOf returns the places in the indexes of this program where an item belongs by its
 // fields, those that its intent names, or the others.
-func placesOf(s *itemkeys.Keys, it *Intent, named bool) (places []ledger.Trace) {
+func placesOf(s *itemkeys.Keys, it *Intent, named bool) (places []indexrecord.Trace) {
 	names := map[string]bool{}
 	for t := range s.Traces(it.Members) {
 		names[t.Tag+"="+t.Value] = true
@@ -253,7 +252,7 @@ func placesOf(s *itemkeys.Keys, it *Intent, named bool) (places []ledger.Trace) 
 func Unnamed(s *itemkeys.Keys, it *Intent) string {
 	var segments []byte
 	for _, t := range placesOf(s, it, false) {
-		segments = ledger.Append(segments, t.Tag, t.Value)
+		segments = indexrecord.Append(segments, t.Tag, t.Value)
 	}
 	return string(segments)
 }
@@ -317,7 +316,7 @@ func keysNamed(s *itemkeys.Keys, it *Intent) (keys []itemkeys.Entry) {
 	return keys
 }
 
-// intents describes what an entry of the ledger says of those that are open.
+// intents describes the open intents of an index record.
 type intents struct {
 	Open  bool
 	First int64 // ms when the first of them was opened
@@ -331,14 +330,14 @@ func (all intents) Since(builder string) bool {
 	return !slices.ContainsFunc(all.Builders, func(of string) bool { return !strings.Contains(of, builder) })
 }
 
-// IntentsOf returns the intents that an entry of the ledger has.
+// IntentsOf returns the open intents of an index record.
 func IntentsOf(record string) (all intents) {
-	for name, text := range ledger.Segments(strings.TrimPrefix(record, "=")) {
+	for name, text := range indexrecord.Segments(strings.TrimPrefix(record, "=")) {
 		if name != "!" {
 			continue
 		}
 		builders := ""
-		for name, text := range ledger.Segments(text) {
+		for name, text := range indexrecord.Segments(text) {
 			switch name {
 			case "b":
 				builders = text

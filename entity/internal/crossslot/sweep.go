@@ -20,7 +20,7 @@ func TakeOver(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, batch in
 	if s.Err != nil {
 		return nil, 0, 0, s.Err
 	}
-	keys, sweeper, ttl := s.LedgerKeys(), "", "0"
+	keys, sweeper, ttl := s.RecordKeys(), "", "0"
 	if s.Spec.Expires != "" {
 		keys = append(keys, s.Spec.Lease)
 		sweeper, ttl = turn.Args()
@@ -117,9 +117,9 @@ func closeSwept(ctx context.Context, s *itemkeys.Keys, its []*Intent, done *Swep
 	return rest, err
 }
 
-// concede says in the ledger that items may be missing from indexes which this program
-// does not know, before it ends what a process has begun that knew them: it cannot put
-// such an item where it belongs. As a write of this program says it.
+// concede marks the indexes that this program does not know as incomplete, before it
+// ends what a process has begun that knew them: it cannot put such an item where it
+// belongs. A write of this program does the same.
 func concede(ctx context.Context, s *itemkeys.Keys, its []*Intent) error {
 	for _, it := range its {
 		if !it.Item.There || !it.changes() {

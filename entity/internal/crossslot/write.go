@@ -40,18 +40,18 @@ func Write(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, c *itemkeys.
 				err = leave(ctx, s, it, tooLate(s))
 			}
 		case "dead":
-			if err = Settle(ctx, s, it, ByExpiry(s)); it.unsure {
+			if err = Finish(ctx, s, it, ByExpiry(s)); it.unsure {
 				it = NewIntent(it.id, it.kind)
 			}
 		case "ok", "new":
 			if err = s.Step("written", c.ID); err == nil {
-				err = Settle(ctx, s, it, ended(s, c))
+				err = Finish(ctx, s, it, ended(s, c))
 			}
 			out.Created = out.Code == "new"
 			return out, err
 		default:
 			if it.unsure { // its first sending may have deleted it
-				err = Settle(ctx, s, it, ended(s, c))
+				err = Finish(ctx, s, it, ended(s, c))
 			}
 			if _ = leave(ctx, s, it, nil); err == nil {
 				return s.Verdict(a, out)
@@ -80,7 +80,7 @@ func leave(ctx context.Context, s *itemkeys.Keys, it *Intent, err error) error {
 	return err
 }
 
-// ByExpiry returns how an item ended that the ledger knows, and that has expired.
+// ByExpiry returns how an item ended that has an index record, and that has expired.
 func ByExpiry(s *itemkeys.Keys) Ending {
 	return func(it *Intent) (found string, events []string) {
 		return gone, s.ExpiredEvents(it.id, "="+it.record)
@@ -191,7 +191,7 @@ func Touch(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, fields []str
 		}
 	}
 	if it.opened > 0 && err == nil {
-		err = Settle(ctx, s, it, ByExpiry(s))
+		err = Finish(ctx, s, it, ByExpiry(s))
 	}
 	if errors.Is(err, keywright.ErrNotFound) && it.opened > 0 {
 		_ = leave(ctx, s, it, nil)
@@ -200,7 +200,7 @@ func Touch(ctx context.Context, s *itemkeys.Keys, a *kernel.Action, fields []str
 		err = read(texts)
 	}
 	if err == nil && mode != itemkeys.TouchLess {
-		err = s.Outlive(ctx, "="+it.Item.Record, s.LedgerKeys()...)
+		err = s.Outlive(ctx, "="+it.Item.Record, s.RecordKeys()...)
 	}
 	return code == "changed", err
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -16,14 +16,14 @@ func (s *Keys) AgreedText() string {
 	if token, ok := s.Token.Load().(string); ok {
 		return token + s.lines
 	}
-	return strings.Repeat(" ", ledger.TokenSize) + s.lines
+	return strings.Repeat(" ", indexrecord.TokenSize) + s.lines
 }
 
-// Agree agrees to what the ledger says of indexes, and says there first what a write
-// of this program does to them. 1 round trip, none where nothing has to be said.
+// Agree agrees to the marks of the indexes, and first changes those that a write of this
+// program makes wrong. 1 round trip, none where no mark changes.
 func (s *Keys) Agree(ctx context.Context, said string) error {
 	for {
-		m := ledger.ReadMarks(said)
+		m := indexrecord.ReadMarks(said)
 		if m.Newer {
 			return s.NewerForm("")
 		}
@@ -39,20 +39,20 @@ func (s *Keys) Agree(ctx context.Context, said string) error {
 		case err != nil:
 			return err
 		case ok:
-			s.Token.Store(next[:ledger.TokenSize])
+			s.Token.Store(next[:indexrecord.TokenSize])
 			return nil
 		case next == said:
-			return nil // there is no ledger by now: the write begins it
+			return nil // there is no index record by now: the write makes the first one
 		}
 		said = next
 	}
 }
 
-// ChangeMarks says something else of the indexes, if the ledger says still what the
-// caller has read; else it gives what it says. 1 round trip.
-func (s *Keys) ChangeMarks(ctx context.Context, said string, m *ledger.Marks) (says string, ok bool, err error) {
+// ChangeMarks changes the marks of the indexes, if they are still what the caller has
+// read; else it gives the present ones. 1 round trip.
+func (s *Keys) ChangeMarks(ctx context.Context, said string, m *indexrecord.Marks) (says string, ok bool, err error) {
 	next := m.Text()
-	reply, err := s.Run(ctx, "note indexes", s.Scripts.Mark, keywright.Idempotent, []string{s.Spec.Ledger}, said, next)
+	reply, err := s.Run(ctx, "note indexes", s.Scripts.Mark, keywright.Idempotent, []string{s.Spec.Records}, said, next)
 	switch {
 	case err != nil:
 		return "", false, err
@@ -62,14 +62,13 @@ func (s *Keys) ChangeMarks(ctx context.Context, said string, m *ledger.Marks) (s
 	return reply[1], reply[1] == next, nil // it was sent twice
 }
 
-// SaidOfIndexes reads what the ledger says of indexes: "-" for nothing, "" where there is
-// no item.
+// SaidOfIndexes reads the marks of the indexes: "-" for none, "" where there is no item.
 func (s *Keys) SaidOfIndexes() keywright.Op[string] {
-	return kernel.NewOp(kernel.Spec[string]{Action: s.Action("list", keywright.Reads, s.Spec.Ledger, nil),
-		Script: s.Scripts.Marks, Keys: []string{s.Spec.Ledger}, Decode: OptionalText})
+	return kernel.NewOp(kernel.Spec[string]{Action: s.Action("list", keywright.Reads, s.Spec.Records, nil),
+		Script: s.Scripts.Marks, Keys: []string{s.Spec.Records}, Decode: OptionalText})
 }
 
-// MarksText reads what the ledger says of indexes, "" for nothing. 1 round trip.
+// MarksText reads the marks of the indexes, "" for none. 1 round trip.
 func (s *Keys) MarksText(ctx context.Context) (string, error) {
-	return Ask(ctx, s, s.Spec.Ledger, []string{"HGET", ""}, OptionalText)
+	return Ask(ctx, s, s.Spec.Records, []string{"HGET", ""}, OptionalText)
 }

@@ -107,8 +107,8 @@ func (s *Keys) Stamp(c *Call, whole bool) {
 	}
 }
 
-// Affected reports whether a change of these fields moves entries that the ledger
-// knows, and whether it moves any.
+// Affected reports whether a change of these fields moves entries that the index record
+// names, and whether it changes scores.
 func (ix *Index) Affected(touched func(string) bool) (value, score bool) {
 	return ix.Field != "" && touched(ix.Field), ix.Score != "" && touched(ix.Score)
 }
@@ -160,14 +160,14 @@ func (s *Keys) Versioned() error {
 // ReadRecord reads the record of an item.
 func (s *Keys) ReadRecord(ctx context.Context, a *kernel.Action, id string) (string, error) {
 	reading := *a
-	reading.Effect, reading.Key = keywright.Reads, s.Spec.Ledger
+	reading.Effect, reading.Key = keywright.Reads, s.Spec.Records
 	raw := s.Client.Raw()
 	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
-		return raw.Do(ctx, raw.B().Hget().Key(s.Spec.Ledger).Field(id).Build())
+		return raw.Do(ctx, raw.B().Hget().Key(s.Spec.Records).Field(id).Build())
 	}, OptionalText)
 }
 
-// Mode returns how `put` is told what a call is.
+// Mode returns the argument of `put` that says what a call is.
 func (c *Call) Mode(renews bool) string {
 	if c.Simple() {
 		if renews {

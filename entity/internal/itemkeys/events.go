@@ -232,7 +232,7 @@ func (s *Keys) ExpiredEvents(id, record string) (out []string) {
 	if len(s.Spec.OnExpire) == 0 {
 		return nil
 	}
-	in, pieces := s.told(record), s.Pieces(id)
+	in, pieces := s.valuesByIndex(record), s.Pieces(id)
 	for i := range s.Spec.OnExpire {
 		e := &s.Spec.OnExpire[i]
 		channel := e.Channel

@@ -1,5 +1,5 @@
 // Package itemkeys is the keys of an entity on a server: what is declared of them without the Go types of ids and
-// values, the events of their changes, the entries of the ledger, and how a script of the entity is run.
+// values, the events of their changes, the index records, and how a script of the entity is run.
 //
 // It decides nothing: it neither writes an item (package writer), nor lists (paging), nor puts anything right
 // (upkeep).
@@ -27,7 +27,7 @@ type Description struct {
 	Columns        []Column                  // all fields
 	Indexes        []Index
 
-	Expires, Ledger, Pending, Lease string
+	Expires, Records, Pending, Lease string
 
 	IndexTTL time.Duration
 
@@ -73,7 +73,7 @@ type Keys struct {
 	CrossSlot bool   // its keys are in several slots of a cluster
 	Renewed   *renewedKeys
 	Tags      []string     // of the indexes, as records have them
-	lines     string       // what the ledger says of them if all are complete
+	lines     string       // the lines of their marks if all are complete
 	Token     atomic.Value // of what this process has agreed to
 
 	Windows Windows                     // of intents, if it is in several slots

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 )
 
 // LeftEntries returns the entries that an item had, or may have had, and has no longer.
@@ -40,16 +40,16 @@ func (s *Keys) AllEntries(record string) (drops []Entry) {
 func (s *Keys) Tag() {
 	for i := range s.Spec.Indexes {
 		s.Tags = append(s.Tags, s.Spec.Indexes[i].Tag())
-		s.lines += ledger.LinesOf([]ledger.Mark{{State: ledger.StateComplete, Tag: s.Tags[i]}})
+		s.lines += indexrecord.LinesOf([]indexrecord.Mark{{State: indexrecord.StateComplete, Tag: s.Tags[i]}})
 	}
 }
 
 // Traces reads a record, or the segments of one. What is no place it leaves out.
-func (s *Keys) Traces(record string) func(func(ledger.Trace) bool) {
-	return func(yield func(ledger.Trace) bool) {
-		for name, value := range ledger.Segments(strings.TrimPrefix(record, "=")) {
-			tag, doubted := strings.CutPrefix(name, ledger.Doubt)
-			if strings.Contains(tag, "|") && !yield(ledger.Trace{Tag: tag, Value: value, Index: slices.Index(s.Tags, tag),
+func (s *Keys) Traces(record string) func(func(indexrecord.Trace) bool) {
+	return func(yield func(indexrecord.Trace) bool) {
+		for name, value := range indexrecord.Segments(strings.TrimPrefix(record, "=")) {
+			tag, doubted := strings.CutPrefix(name, indexrecord.Doubt)
+			if strings.Contains(tag, "|") && !yield(indexrecord.Trace{Tag: tag, Value: value, Index: slices.Index(s.Tags, tag),
 				Doubted: doubted}) {
 				return
 			}
@@ -57,7 +57,7 @@ func (s *Keys) Traces(record string) func(func(ledger.Trace) bool) {
 	}
 }
 
-// RecordOf returns what the ledger is to say of an item: where it is in each index of which
+// RecordOf returns the index record of an item: where it is in each index of which
 // that is known, by the name of the index; and what another record says of the others.
 // changed is whether the item is another one than that record knows: of an index that
 // this program does not know it is then in doubt where the item is.
@@ -65,7 +65,7 @@ func (s *Keys) RecordOf(in map[string]string, before string, changed bool) strin
 	record := append(make([]byte, 0, 128), '=')
 	for i := range s.Spec.Indexes {
 		if text, known := in[s.Spec.Indexes[i].Name]; known {
-			record = ledger.Append(record, s.Tags[i], text)
+			record = indexrecord.Append(record, s.Tags[i], text)
 		}
 	}
 	for t := range s.Traces(before) {
@@ -76,9 +76,9 @@ func (s *Keys) RecordOf(in map[string]string, before string, changed bool) strin
 		switch {
 		case known, t.Index >= 0 && !t.Doubted:
 		case t.Doubted || changed:
-			record = ledger.Append(record, ledger.Doubt+t.Tag, t.Value)
+			record = indexrecord.Append(record, indexrecord.Doubt+t.Tag, t.Value)
 		default:
-			record = ledger.Append(record, t.Tag, t.Value)
+			record = indexrecord.Append(record, t.Tag, t.Value)
 		}
 	}
 	return string(record)
@@ -106,11 +106,11 @@ func (s *Keys) KnownPlaces(record string) map[string]string {
 	return in
 }
 
-// told returns what a record says of the value of each index, of whatever version.
-func (s *Keys) told(record string) map[string]string {
+// valuesByIndex returns what a record says of the value of each index, of whatever version.
+func (s *Keys) valuesByIndex(record string) map[string]string {
 	in := map[string]string{}
 	for t := range s.Traces(record) {
-		if p, ok := ledger.PlaceOf(t.Tag); ok && (t.Index >= 0 || in[p.Index] == "") {
+		if p, ok := indexrecord.PlaceOf(t.Tag); ok && (t.Index >= 0 || in[p.Index] == "") {
 			in[p.Index] = t.Value
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Keys) Lacking(record string) (lacks []int) {
 
 // Tag returns the index as records name it.
 func (ix *Index) Tag() string {
-	p := ledger.Place{Index: ix.Name, Prefix: ix.Prefix, Suffix: ix.Suffix, All: ix.Field == ""}
+	p := indexrecord.Place{Index: ix.Name, Prefix: ix.Prefix, Suffix: ix.Suffix, All: ix.Field == ""}
 	return p.Tag()
 }
 
@@ -191,7 +191,7 @@ func (s *Keys) IndexOf(key string) *Index {
 	return nil
 }
 
-// LedgerKeys returns the keys that are in the slot of the ledger.
-func (s *Keys) LedgerKeys() []string {
-	return []string{cmp.Or(s.Spec.Expires, s.Spec.Pending), s.Spec.Ledger}
+// RecordKeys returns the keys that are in the slot of the index records.
+func (s *Keys) RecordKeys() []string {
+	return []string{cmp.Or(s.Spec.Expires, s.Spec.Pending), s.Spec.Records}
 }

@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/kernel"
 )
 
-// NewerForm returns the error of an item, or of the whole ledger ("").
+// NewerForm returns the error of the index record of an item, or of the marks ("").
 func (s *Keys) NewerForm(id string) error {
-	where := "in " + s.Spec.Ledger
+	where := "in " + s.Spec.Records
 	if id != "" {
 		where = strconv.Quote(id) + " " + where
 	}
-	return &keywright.Error{Class: keywright.Refused, Op: "read the ledger", Entry: s.Entry.Name,
-		Err: fmt.Errorf("%s: %w", where, ledger.ErrForm), Hint: "run the newer version of this program"}
+	return &keywright.Error{Class: keywright.Refused, Op: "read the index record", Entry: s.Entry.Name,
+		Err: fmt.Errorf("%s: %w", where, indexrecord.ErrForm), Hint: "run the newer version of this program"}
 }
 
 // FormError returns err, or ErrForm if a script said so.
@@ -90,11 +90,11 @@ func Millis(text string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Now returns the time in ms by the clock of the ledger.
+// Now returns the time in ms by the clock of the server with the index records.
 func (s *Keys) Now(ctx context.Context) (int64, error) {
 	return kernel.NewOp(kernel.Spec[int64]{
-		Action: s.Action("look at", keywright.Reads, s.Spec.Ledger, nil),
-		Script: s.Scripts.Clock, Keys: []string{s.Spec.Ledger}, Decode: Integer,
+		Action: s.Action("look at", keywright.Reads, s.Spec.Records, nil),
+		Script: s.Scripts.Clock, Keys: []string{s.Spec.Records}, Decode: Integer,
 	}).Do(ctx)
 }
 
@@ -120,7 +120,7 @@ func Ask[V any](ctx context.Context, s *Keys, key string, words []string,
 	}, decode)
 }
 
-// Flag returns how scripts are told of a condition.
+// Flag returns the argument of scripts for a condition.
 func Flag(on bool) string {
 	if on {
 		return "1"
@@ -128,20 +128,20 @@ func Flag(on bool) string {
 	return ""
 }
 
-// LedgerPage says how many entries of the ledger are read at once.
-const LedgerPage = 100
+// RecordsPage says how many index records are read at once.
+const RecordsPage = 100
 
 // Registration represents an id and its record.
 type Registration struct{ ID, Record string }
 
-// ScanLedger reads the ledger, page by page (HSCAN: each at least once).
-func (s *Keys) ScanLedger(ctx context.Context) iter.Seq2[[]Registration, error] {
+// ScanRecords reads the index records, page by page (HSCAN: each at least once).
+func (s *Keys) ScanRecords(ctx context.Context) iter.Seq2[[]Registration, error] {
 	raw := s.Client.Raw()
 	return func(yield func([]Registration, error) bool) {
 		for cursor := uint64(0); ; {
-			a := s.Action("scan ledger", keywright.Reads, s.Spec.Ledger, nil)
+			a := s.Action("scan index records", keywright.Reads, s.Spec.Records, nil)
 			page, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-				return raw.Do(ctx, raw.B().Hscan().Key(s.Spec.Ledger).Cursor(cursor).Count(LedgerPage).Build())
+				return raw.Do(ctx, raw.B().Hscan().Key(s.Spec.Records).Cursor(cursor).Count(RecordsPage).Build())
 			}, func(r kernel.Reply) (kernel.ScanEntry, error) { return r.AsScanEntry() })
 			var out []Registration
 			for i := 0; i+1 < len(page.Elements); i += 2 {
@@ -158,10 +158,10 @@ func (s *Keys) ScanLedger(ctx context.Context) iter.Seq2[[]Registration, error] 
 	}
 }
 
-// ReadLedger reads what the ledger says of items. One that is gone is passed over.
-func (s *Keys) ReadLedger(ctx context.Context, ids []string) (page []Registration, err error) {
-	for some := range slices.Chunk(ids, LedgerPage) {
-		all, err := Ask(ctx, s, s.Spec.Ledger, append([]string{"HMGET"}, some...), kernel.Reply.ToArray)
+// ReadRecords reads the index records of items. An item without one is passed over.
+func (s *Keys) ReadRecords(ctx context.Context, ids []string) (page []Registration, err error) {
+	for some := range slices.Chunk(ids, RecordsPage) {
+		all, err := Ask(ctx, s, s.Spec.Records, append([]string{"HMGET"}, some...), kernel.Reply.ToArray)
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func (s *Keys) place() {
 	if !s.Client.Clustered() {
 		return
 	}
-	home := slot.Of([]byte(s.Spec.Ledger))
+	home := slot.Of([]byte(s.Spec.Records))
 	items, together := fixed(s.Spec.Prefix, s.Spec.Suffix)
 	s.CrossSlot = !together || items != home
 	for i := range s.Spec.Indexes {
@@ -48,7 +48,7 @@ func (s *Keys) place() {
 		}
 		s.CrossSlot = s.CrossSlot || !one || at != home
 	}
-	err := s.books(home)
+	err := s.checkRecordSlot(home)
 	if err == nil && s.CrossSlot && s.Spec.Expires+s.Spec.Pending == "" {
 		err = errors.New("there is no key for open intents")
 	}
@@ -62,11 +62,11 @@ func (s *Keys) place() {
 	}
 }
 
-// books: what is written with the ledger is in its slot.
-func (s *Keys) books(home uint16) error {
+// checkRecordSlot returns an error if a key that is written with the index records is in another slot.
+func (s *Keys) checkRecordSlot(home uint16) error {
 	for _, key := range []string{s.Spec.Expires, s.Spec.Pending, s.Spec.Lease} {
 		if key != "" && slot.Of([]byte(key)) != home {
-			return fmt.Errorf("%s and %s are in different cluster slots", key, s.Spec.Ledger)
+			return fmt.Errorf("%s and %s are in different cluster slots", key, s.Spec.Records)
 		}
 	}
 	return nil

@@ -81,8 +81,8 @@ func (s *Lister) learn(q *Query, rows []row) {
 	s.Cache.Set(q.Page(), ids)
 }
 
-// foresee lists a page that is known from before; ok is whether it is.
-func (s *Lister) foresee(ctx context.Context, a *kernel.Action, q *Query) (l Rows, ok bool, err error) {
+// listCached lists a page that is known from before; ok is whether it is.
+func (s *Lister) listCached(ctx context.Context, a *kernel.Action, q *Query) (l Rows, ok bool, err error) {
 	if q.After != "" || len(q.And) > 0 {
 		return l, false, nil
 	}
@@ -91,7 +91,7 @@ func (s *Lister) foresee(ctx context.Context, a *kernel.Action, q *Query) (l Row
 	if len(had) == 0 {
 		return l, false, nil
 	}
-	members, texts, said, err := s.Ahead(ctx, a, p, had)
+	members, texts, said, err := s.ReadCachedPage(ctx, a, p, had)
 	if err != nil || len(members) == 0 {
 		return l, false, err
 	}
@@ -151,15 +151,15 @@ func number(text string, n float64) bool {
 	return err == nil && f == n
 }
 
-// Ahead asks for the ids of a page with their scores, and for the items it had.
-// The scores come with the ids: one that is asked for after them may be another. What
-// the ledger says of the index is asked for first: what is missed by the page was
-// missed before.
-func (s *Lister) Ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
+// ReadCachedPage asks for the ids of a page with their scores, and for the items it had.
+// The scores come with the ids: one that is asked for after them may be another. The
+// marks of the index are asked for first: an item that the page lacks was missing from
+// the index before.
+func (s *Lister) ReadCachedPage(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
 	texts []kernel.Reply, said string, err error) {
 	raw := s.Core.Client.Raw()
 	members, err = kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
-		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.Core.Spec.Ledger).Field("").Build(),
+		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.Core.Spec.Records).Field("").Build(),
 			p.Index(raw.B()))
 		results := raw.DoMulti(ctx, s.items(all, had)...)
 		texts = results[2:]

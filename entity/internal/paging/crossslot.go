@@ -49,9 +49,9 @@ func (s *Lister) listCrossSlot(ctx context.Context, q *Query, fields []string) (
 	return out, nil
 }
 
-// mostMarked says how often a page is read again, as what the ledger says of indexes has
-// changed since it was read last: what is complete by now need not have been complete
-// when the page was read.
+// mostMarked says how often a page is read again because the marks of the indexes have
+// changed since they were read last: an index that is complete by now need not have been
+// complete when the page was read.
 const mostMarked = 4
 
 func (s *Lister) listBetween(ctx context.Context, q *Query, fields []string) (out Rows, err error) {

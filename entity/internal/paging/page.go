@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -21,7 +21,7 @@ import (
 type Lister struct {
 	Core   *itemkeys.Keys
 	Cache  PageCache
-	marked atomic.Value // what the ledger said of the indexes last, to a list
+	marked atomic.Value // the marks of the indexes that the last list has read
 }
 
 // IndexKey represents the items of one key of an index.
@@ -57,7 +57,7 @@ func (s *Lister) Rows(ctx context.Context, q Query) (l Rows, err error) {
 	a := s.Core.Action("list", keywright.Reads, q.Of.Key, q.Check())
 	if a.Err == nil && !s.Core.CrossSlot {
 		var ok bool
-		if l, ok, err = s.foresee(ctx, &a, &q); err != nil {
+		if l, ok, err = s.listCached(ctx, &a, &q); err != nil {
 			return l, err
 		} else if ok {
 			return l, s.Refuse(&q, &l)
@@ -142,7 +142,7 @@ func (s *Lister) listSome(ctx context.Context, a *kernel.Action, q *Query, field
 	for _, and := range q.And {
 		keys = append(keys, and.Key)
 	}
-	keys = append(keys, s.Core.Spec.Ledger)
+	keys = append(keys, s.Core.Spec.Records)
 	score, last, _ := strings.Cut(q.After, "\x00")
 	alone := "1"
 	if fields != nil {
@@ -196,15 +196,15 @@ func orInt(n, otherwise int) int {
 // run since.
 var ErrIncomplete = errors.New("the index is not complete: it may lack items")
 
-// Incomplete reports whether one of the indexes of a query may lack items. said is what the
-// ledger says, "" where there is no item.
+// Incomplete reports whether one of the indexes of a query may lack items. said is the text
+// of the marks, "" where there is no item.
 func (s *Lister) Incomplete(q *Query, said string) bool {
 	if said == "" {
 		return false
 	}
-	m := ledger.ReadMarks(said)
+	m := indexrecord.ReadMarks(said)
 	for _, of := range append([]IndexKey{q.Of}, q.And...) {
-		if m.Of(of.Index.Tag()) != ledger.StateComplete {
+		if m.Of(of.Index.Tag()) != indexrecord.StateComplete {
 			return true
 		}
 	}

@@ -2,7 +2,7 @@
 -- apart_close: ends intents, each if the entry was not changed since its owner has read it, then read the item, then
 --   acted. Else the intent takes on where the item was put meanwhile, and its owner reads and acts again.
 -- KEYS[1] due: the zset of when ids are due
--- KEYS[2] ledger
+-- KEYS[2] index_records
 -- KEYS[3…] stream
 -- ARGV[1] grace: ms after which an intent may be taken over
 -- ARGV[2] keep: TTL of the index keys in ms ('0' none)

@@ -2,7 +2,7 @@
 -- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for
 --   those whose intents are due: it takes these over.
 -- KEYS[1] due: the zset of when ids are due
--- KEYS[2] ledger
+-- KEYS[2] index_records
 -- KEYS[3]? lease: of the sweep (absent if items never expire)
 -- ARGV[1] grace: ms after which an intent may be taken over
 -- ARGV[2] sweeper: that asks
@@ -22,7 +22,7 @@ local grace, lease = tonumber(grace), true
 -- include: lease
 local ids = call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', passed, most)
 local first = call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
-if #ids > 0 then call('HGET', ledger, ids[1]) end -- of another type it is refused here
+if #ids > 0 then call('HGET', index_records, ids[1]) end -- of another type it is refused here
 if KEYS[3] then
   local token, _, left = lease_take(KEYS[3], sweeper, lasts)
   if not token then return {{tostring(left), ''}} end

@@ -1,6 +1,6 @@
--- apart_entry: reads and writes what the ledger says of an id, where an entity is in several slots.
--- Its scripts have KEYS[1] the zset of when ids are due: of expiry times and open intents, KEYS[2] the ledger; `grace` in
--- ms, and in `lease` whether KEYS[3] is a lease, and no stream.
+-- apart_entry: reads and writes the index record of an id, where an entity is in several slots.
+-- Its scripts have KEYS[1] the zset of when ids are due: of expiry times and open intents, KEYS[2] the index records;
+-- `grace` in ms, and in `lease` whether KEYS[3] is a lease, and no stream.
 -- An entry is '=' and segments `name=length:text`. Those named after an index are where the item is; the others:
 --   '#' a stamp, another one after every change; '@' ms when the item ends, at the earliest ('' never);
 --   '~' 'x' there is an item, 'k' one was deleted while others wrote, '-' none
@@ -12,7 +12,7 @@
 -- include: time
 -- include: look
 local call, fmt = redis.call, string.format
-local due, ledger = KEYS[1], KEYS[2]
+local due, index_records = KEYS[1], KEYS[2]
 look('ZCARD', due) -- of another type it is refused before anything is written
 for i = 3, #KEYS do -- streams
   local is = call('TYPE', KEYS[i]).ok
@@ -24,7 +24,7 @@ local ms, micros = clock()
 local now = fmt('%.0f', ms)
 
 -- include: marks
-local said = look('HGET', ledger, '')
+local said = look('HGET', index_records, '')
 if foreign(said) then return redis.error_reply(newer) end
 
 -- opened is an intent of this moment.
@@ -63,7 +63,7 @@ end
 -- read gives an entry, or nil where it is of another form.
 local function read(id)
   local e = {stamp = '', state = '-', record = '', ends = '', intents = {}}
-  local text = call('HGET', ledger, id)
+  local text = call('HGET', index_records, id)
   if not text then return e end
   if foreign(nil, text) then return nil end
   e.state = 'x'
@@ -100,16 +100,16 @@ local function save(id, e)
     if not next or over < next then next = over end
   end
   if #e.intents == 0 and e.state ~= 'x' then
-    call('HDEL', ledger, id)
-    tidy(ledger)
+    call('HDEL', index_records, id)
+    tidy(index_records)
   else
-    call('HSET', ledger, id, table.concat(out))
+    call('HSET', index_records, id, table.concat(out))
   end
   schedule(id, next)
 end
 
 local function renew(keep)
   if keep == '0' then return end
-  call('PEXPIRE', ledger, keep)
+  call('PEXPIRE', index_records, keep)
   call('PEXPIRE', due, keep)
 end

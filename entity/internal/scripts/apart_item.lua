@@ -7,7 +7,7 @@
 -- ARGV[3] verb: 'w' or 'd'
 -- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have,
 --   or all its texts (see `same`)
--- ARGV[5] listed: '1' if the ledger knows of an item: if it is gone it has to be settled before one is made again
+-- ARGV[5] listed: '1' if the id has an index record: its item must be swept before a new one is made
 -- ARGV[6] ttl: in ms ('' leaves it, '0' none, '+' before it: only if less is left)
 -- ARGV[7] created: '1' if the first field is when it was created
 -- ARGV[8] vfield: the name of the next one if it is the version ('' none)

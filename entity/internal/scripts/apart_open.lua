@@ -4,7 +4,7 @@
 -- It goes through on a full server, so that what frees memory can begin; an item that takes memory is refused in the
 -- next step.
 -- KEYS[1] due: the zset of when ids are due
--- KEYS[2] ledger
+-- KEYS[2] index_records
 -- ARGV[1] grace: ms after which an intent may be taken over
 -- ARGV[2] keep: TTL of the index keys in ms ('0' none)
 -- ARGV[3] id
@@ -20,9 +20,9 @@ local grace, lease = tonumber(grace), false
 local e = read(id)
 if not e then return redis.error_reply(newer) end
 if agreed ~= '' then
-  local other, begins = disagreement(ledger, agreed)
+  local other, begins = disagreement(index_records, agreed)
   if other then return {'indexes', other} end
-  if begins then begin(ledger, agreed) end
+  if begins then begin(index_records, agreed) end
 end
 for n = #e.intents, 1, -1 do
   if e.intents[n].t == token then members = union(members, table.remove(e.intents, n).m) end

@@ -1,9 +1,9 @@
--- book: reads what the ledger and the zset of when ids are due say of an id, and the server's time, in one step.
+-- book: reads the index record of an id, when it is due by the zset of that, and the server's time, in one step.
 -- KEYS[1] due: the zset
--- KEYS[2] ledger
+-- KEYS[2] index_records
 -- ARGV[1] id
 -- ARGV[2] scheduled: '1' if items expire
--- Returns: {what the ledger says or '', when the id is due in ms or '', server time in ms}
+-- Returns: {the index record or '', when the id is due in ms or '', server time in ms}
 -- Bound: O(1)
 -- Round trips: 1
 -- include: time

@@ -1,7 +1,7 @@
 -- clear: sweeps items that are all as the caller believes, and are not announced; else it changes nothing, and `sweep`
 --   looks at each.
 -- KEYS[1] expires: the expiry zset
--- KEYS[2] ledger
+-- KEYS[2] index_records
 -- KEYS[3…] key: the items' hashes, then index keys
 -- ARGV[1] items: how many
 -- ARGV[2] score: of the last of them: they are all that have at most this one, and it is in the past

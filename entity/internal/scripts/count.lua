@@ -1,11 +1,11 @@
 -- count: counts the living items of an index.
 -- KEYS[1] index: alone where they are in several slots
--- KEYS[2]? ledger
+-- KEYS[2]? index_records
 -- KEYS[3]? expires: the expiry zset (absent if items never expire)
 -- ARGV[1] low: the lowest score
 -- ARGV[2] high: the highest score
 -- ARGV[3] most: how many expired ids to look at, at most
--- Returns: {count, '1' if it is exact as far as the index is complete, what the ledger says of indexes as a whole ('-'
+-- Returns: {count, '1' if it is exact as far as the index is complete, the marks of the indexes ('-'
 --   nothing, '' there is no item)}
 -- Bound: O(log N), and `most` expired ids
 -- Round trips: 1

@@ -1,7 +1,7 @@
 -- list: reads a page of the items that are in an index, and in others too, if so asked. Ids whose item is gone are passed
 --   over.
 -- KEYS[1] index
--- KEYS[2…] other: indexes that the items must be in too, then the ledger if `what` is not '2'
+-- KEYS[2…] other: indexes that the items must be in too, then the index records if `what` is not '2'
 -- ARGV[1] order: 'up' or 'down' (lowest or highest score first)
 -- ARGV[2] lowest: score, as ZRANGE BYSCORE takes it
 -- ARGV[3] highest: score
@@ -14,7 +14,7 @@
 -- ARGV[9] prefix: of the items' keys
 -- ARGV[10] suffix: of the items' keys
 -- ARGV[11…] field
--- Returns: {'1' if there is more, last score, last id, ids whose item is gone, what the ledger says of indexes as a whole
+-- Returns: {'1' if there is more, last score, last id, ids whose item is gone, the marks of the indexes
 --   ('-' nothing, '' there is no item), id, text, …, id, …}
 -- Bound: O(budget)
 -- Round trips: 1

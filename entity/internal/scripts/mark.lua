@@ -1,8 +1,8 @@
--- mark: changes what the ledger says of indexes as a whole, if it says what the caller believes.
--- KEYS[1] ledger
+-- mark: changes the marks of the indexes, if they are what the caller believes.
+-- KEYS[1] index_records
 -- ARGV[1] before: what it says ('' nothing)
 -- ARGV[2] after: what it is to say
--- Returns: {'ok'}, or {'other', what it says}; '' too where there is no ledger
+-- Returns: {'ok'}, or {'other', what it says}; '' too where there is no index record
 -- Bound: O(1)
 -- Round trips: 1
 -- include: look

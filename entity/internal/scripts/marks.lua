@@ -1,26 +1,26 @@
--- marks: what the ledger says of indexes as a whole.
+-- marks: the marks of the indexes.
 -- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
 --   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and
 --   nothing was missed since), and its tag, as records have it.
 -- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps
--- this ledger.
+-- these index records.
 -- Part.
 -- include: time
 -- include: look
 
-local newer = 'FORM a newer version of this program keeps this ledger, or this item'
+local newer = 'FORM a newer version of this program has written this index record, or the marks of the indexes'
 
--- foreign is whether what is said there, or an entry of the ledger, is of another form.
+-- foreign is whether the marks, or an index record, are of another form.
 local function foreign(said, entry)
   return said and (#said < 16 or not string.find(said, '^[0-9A-Z]')) or entry and string.byte(entry) ~= 61
 end
 
 -- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
 -- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
-local function disagreement(ledger, agreed)
-  local said = look('HGET', ledger, '')
+local function disagreement(index_records, agreed)
+  local said = look('HGET', index_records, '')
   if not said then
-    if redis.call('EXISTS', ledger) == 1 then return '' end
+    if redis.call('EXISTS', index_records) == 1 then return '' end
     return nil, true, true
   end
   if foreign(said) then error({err = newer}, 0) end
@@ -30,12 +30,12 @@ local function disagreement(ledger, agreed)
 end
 
 -- begin writes that all indexes are complete, before there is an item.
-local function begin(ledger, agreed)
+local function begin(index_records, agreed)
   local _, micros = clock()
-  redis.call('HSET', ledger, '', string.sub(string.format('%.0f', micros), -16) .. string.sub(agreed, 17))
+  redis.call('HSET', index_records, '', string.sub(string.format('%.0f', micros), -16) .. string.sub(agreed, 17))
 end
 
 -- tidy takes it away after the last item.
-local function tidy(ledger)
-  if redis.call('HLEN', ledger) == 1 then redis.call('HDEL', ledger, '') end
+local function tidy(index_records)
+  if redis.call('HLEN', index_records) == 1 then redis.call('HDEL', index_records, '') end
 end

@@ -1,5 +1,5 @@
--- now: reads the clock of the server that has the ledger.
--- KEYS[1] slot: the ledger, which is on that server
+-- now: reads the clock of the server with the index records.
+-- KEYS[1] slot: the index records, which are on that server
 -- ARGV: none
 -- Returns: the time in ms
 -- Bound: O(1)

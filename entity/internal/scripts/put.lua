@@ -3,15 +3,15 @@
 -- Its text is made for one entity: names, kinds of indexes and TTLs are in it, since each argument costs a server as much
 -- as half a command. Each call is one item; an error in one does not touch the others.
 -- KEYS[1] expires: the expiry zset (any key again if items never expire)
--- KEYS[2] ledger
--- KEYS[3…] key: for each call the item's hash, a key per index (the ledger where the item is in none), the keys that the
---   id leaves
+-- KEYS[2] index_records
+-- KEYS[3…] key: for each call the item's hash, a key per index (that of the index records where the item is
+--   in none), the keys that the id leaves
 -- ARGV[1] calls: how many
 -- ARGV[2…] part: for each call
---   the item's id, the ledger record it leaves, TTL in ms ('' leaves it, '0' none)
+--   the item's id, the index record it leaves, TTL in ms ('' leaves it, '0' none)
 --   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1'
 --     to renew it or '0', how many keys the id leaves, ' ', the condition ('absent', 'present', 'any', or the version
---     that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
+--     that the item must have), ' ', and the index record it expects if there is one ('' the one it leaves)
 --   what the writer knows of indexes as a whole, see `marks`
 --   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and
 --     the text, '' if it is missing)
@@ -22,7 +22,7 @@
 -- Round trips: 1
 -- include: time
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
-local expires, ledger, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
+local expires, index_records, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local _, time = clock()
 local micros = string.format('%.0f', time)
 local now = string.sub(micros, 1, -4)
@@ -78,9 +78,9 @@ end
 local function undo(k, a, drops)
   local try, id = redis.pcall, ARGV[a + 1]
   try('UNLINK', KEYS[k + 1])
-  try('HDEL', ledger, id)
-  pcall(tidy, ledger)
-  if expires ~= ledger then try('ZREM', expires, id) end
+  try('HDEL', index_records, id)
+  pcall(tidy, index_records)
+  if expires ~= index_records then try('ZREM', expires, id) end
   for i = 2, --$keys do
     try('ZREM', KEYS[k + i], id) -- of another type it is refused
   end
@@ -100,20 +100,20 @@ if calls > 1 and --$bulk then
       if mode == '+' then due = true elseif mode ~= '' then return false end
       hashes[i], ids[i] = KEYS[k + 1], id
       records[2 * i - 1], records[2 * i] = id, ARGV[a + 2]
-      if expires ~= ledger then
+      if expires ~= index_records then
         if ttl == '' or ttl == '0' then return false end
         times[2 * i - 1], times[2 * i] = ending(ttl), id
       end
       k, a = k + --$keys, a + --$args
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
-    local other, begins = disagreement(ledger, ARGV[6])
+    local other, begins = disagreement(index_records, ARGV[6])
     if other then return false end
-    local had = call('HMGET', ledger, unpack(ids))
+    local had = call('HMGET', index_records, unpack(ids))
     for i = 1, calls do
       if had[i] then return false end
     end
-    if expires ~= ledger and vacant(expires) then due = true end
+    if expires ~= index_records and vacant(expires) then due = true end
     k = 2
     for i = 1, calls do
       --$needs
@@ -121,10 +121,10 @@ if calls > 1 and --$bulk then
     end
     due = --$keeps and (due or begins)
     began = true
-    if begins then begin(ledger, ARGV[6]) end
-    if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
-    if due then renew(ledger) end
-    if expires ~= ledger then
+    if begins then begin(index_records, ARGV[6]) end
+    if call('HSET', index_records, unpack(records)) < calls then error('an id twice') end
+    if due then renew(index_records) end
+    if expires ~= index_records then
       call('ZADD', expires, unpack(times))
       if due then renew(expires) end
     end
@@ -167,30 +167,30 @@ local function put(k, a, due, drops, condition, expected)
       if condition ~= 'present' and condition ~= version then return {'version', version, now} end
     end
   end
-  local other, begins = disagreement(ledger, ARGV[a + 5])
+  local other, begins = disagreement(index_records, ARGV[a + 5])
   if other then return {'indexes', other, now} end
-  if expires ~= ledger and vacant(expires) then due = true end
+  if expires ~= index_records and vacant(expires) then due = true end
   --$needs
   -- Only where a key is new all are renewed: that costs less than to renew each.
   due = --$keeps and (due or begins)
 
   local fresh = there and version ~= '0' and after(version) or micros
 
-  -- The ledger goes first: whatever fails below, it is known where entries may be.
-  if begins then begin(ledger, ARGV[a + 5]) end
-  local had = there and call('HGET', ledger, id)
-  if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
+  -- The index record goes first: whatever fails below, it says where entries may be.
+  if begins then begin(index_records, ARGV[a + 5]) end
+  local had = there and call('HGET', index_records, id)
+  if not had and call('HSETNX', index_records, id, record) == 0 then had = call('HGET', index_records, id) end
   if had then
     if foreign(nil, had) then error({err = newer}, 0) end
     if had ~= (expected == '' and record or expected) then return {'record', had, now} end -- `false` if there should be none
-    if had ~= record then call('HSET', ledger, id, record) end
+    if had ~= record then call('HSET', index_records, id, record) end
   end
   new = not there
-  if due then renew(ledger) end
+  if due then renew(index_records) end
   if ttl ~= '' and ttl ~= '0' then
     call('ZADD', expires, ending(ttl), id)
     if due then renew(expires) end
-  elseif expires ~= ledger and not there then
+  elseif expires ~= index_records and not there then
     call('ZREM', expires, id) -- of one that had expired
   end
   version = fresh

@@ -1,7 +1,7 @@
 -- repair: compares one item with its entries, in one step, and puts them right if it is told to.
 -- KEYS[1] hash: the item's
 -- KEYS[2] expires: the expiry zset (any key again if items never expire)
--- KEYS[3] ledger
+-- KEYS[3] index_records
 -- KEYS[4…] index
 -- ARGV[1] id
 -- ARGV[2] apply: '1' to put right
@@ -10,7 +10,7 @@
 -- ARGV[5] record: that it should have
 -- ARGV[6] fields: how many
 -- ARGV[7] ttl: in ms of an item that has none ('' it may live for ever)
--- ARGV[8] said: what the ledger said to the caller ('' nothing)
+-- ARGV[8] said: the index record that the caller has read ('' nothing)
 -- ARGV[9…] part: the fields and their texts as the caller found them ('=' and the text, '' if the field is missing), then
 --   per index key 'in' or 'out', and its score
 -- Returns: {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong,
@@ -21,7 +21,7 @@
 -- include: time
 local call, fmt = redis.call, string.format
 -- include: marks
-local hash, expires, ledger = KEYS[1], KEYS[2], KEYS[3]
+local hash, expires, index_records = KEYS[1], KEYS[2], KEYS[3]
 local there = found == '1'
 local ms = clock()
 
@@ -34,8 +34,8 @@ for _ = 1, tonumber(fields) do
   at = at + 2
 end
 
-local had, ends = look('HGET', ledger, id), expires ~= ledger and look('ZSCORE', expires, id)
-if foreign(call('HGET', ledger, ''), had) then return redis.error_reply(newer) end
+local had, ends = look('HGET', index_records, id), expires ~= index_records and look('ZSCORE', expires, id)
+if foreign(call('HGET', index_records, ''), had) then return redis.error_reply(newer) end
 if not there and ends and tonumber(ends) <= ms then return {'expired'} end
 if (had or '') ~= said then return {'changed'} end -- it was elsewhere meanwhile, and is where it was
 
@@ -47,13 +47,13 @@ local function fault(what, ...)
   mends[#mends + 1] = {...}
 end
 
-if there and had ~= record then fault('ledger', 'HSET', ledger, id, record) end
-if not there and had then fault('ledger', 'HDEL', ledger, id) end
+if there and had ~= record then fault('ledger', 'HSET', index_records, id, record) end
+if not there and had then fault('ledger', 'HDEL', index_records, id) end
 if there and left == -1 and ttl ~= '' then
   fault('ttl', 'PEXPIRE', hash, ttl)
   mends[#mends + 1] = {'ZADD', expires, fmt('%.0f', ms + ttl), id}
 end
-if expires ~= ledger then
+if expires ~= index_records then
   -- One that is due before its hash ends is no fault: then the sweep looks, and writes down when it ends. A server that
   -- was stopped between a script's TIME and its PEXPIRE leaves it so.
   if there and left >= 0 and (not ends or tonumber(ends) - ms - left > 1000) then
@@ -86,9 +86,9 @@ for k = 4, #KEYS do
 end
 if apply == '1' then
   for _, mend in ipairs(mends) do call(unpack(mend)) end
-  tidy(ledger)
+  tidy(index_records)
   if keep ~= '0' and #wrong > 1 then
-    call('PEXPIRE', ledger, keep)
+    call('PEXPIRE', index_records, keep)
     call('PEXPIRE', expires, keep)
   end
 end

@@ -1,5 +1,5 @@
--- said: reads what the ledger says of indexes as a whole, see `marks`.
--- KEYS[1] ledger
+-- said: reads the marks of the indexes, see `marks`.
+-- KEYS[1] index_records
 -- ARGV: none
 -- Returns: the text; '-' for nothing, '' where there is no item
 -- Bound: O(1)

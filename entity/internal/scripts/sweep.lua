@@ -1,7 +1,7 @@
 -- sweep: takes items that have expired out of their indexes, and announces it: each once, also if several sweep. An item
 --   that lives after all, or is elsewhere than the caller knows, is left alone.
 -- KEYS[1] expires: the expiry zset
--- KEYS[2] ledger
+-- KEYS[2] index_records
 -- KEYS[3…] key: the items' hashes, then index keys and streams
 -- ARGV[1] items: how many
 -- ARGV[2…] part: for each item its id and its record, then the number of index keys; for each how many items, and their

@@ -1,5 +1,5 @@
 -- touch: reads items and prolongs them, in step with their expiry times. Each call is one item.
--- KEYS[1…] hash, expires, ledger: of a call: the item's hash, the expiry zset, the ledger
+-- KEYS[1…] hash, expires, index_records: of a call: the item's hash, the expiry zset, the index records
 -- ARGV[1] calls: how many
 -- ARGV[2…] part: for each call its arguments, the item's id, TTL in ms, TTL of the index keys in ms, 'any', 'less' or
 --   'more' (only if it lives longer or shorter than the TTL) or '@field=text' (less, and only if it has that), fields to
@@ -14,10 +14,10 @@ local now = clock()
 -- include: marks
 
 local function touch(k, a)
-  local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
+  local hash, expires, index_records, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
   local left = call('PTTL', hash)
   if left == -2 then return false end
-  local texts = look('HMGET', ledger, id, '')
+  local texts = look('HMGET', index_records, id, '')
   if foreign(texts[2], texts[1]) then error({err = newer}, 0) end
   local out = {texts[1] or '', '0'}
   local last = a + ARGV[a] - 1
@@ -36,7 +36,7 @@ local function touch(k, a)
     call('PEXPIRE', hash, ARGV[a + 2])
     call('ZADD', expires, ends, id)
     call('PEXPIRE', expires, ARGV[a + 3])
-    call('PEXPIRE', ledger, ARGV[a + 3])
+    call('PEXPIRE', index_records, ARGV[a + 3])
     out[2] = '1'
   end
   return out

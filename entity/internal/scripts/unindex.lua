@@ -1,9 +1,9 @@
 -- unindex: takes items out of indexes that are no longer declared. One that was written meanwhile is left for the next
 --   time.
--- KEYS[1] ledger
+-- KEYS[1] index_records
 -- KEYS[2…] index
 -- ARGV[1] items: how many
--- ARGV[2…] part: for each its id, what the ledger says of it, what it is to say, how many keys, and their numbers
+-- ARGV[2…] part: for each its id, its index record, its new one, how many keys, and their numbers
 -- Returns: {how many items were changed}
 -- Bound: O(items × keys)
 -- Round trips: 1

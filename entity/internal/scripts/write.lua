@@ -1,11 +1,11 @@
 -- write: creates, replaces, updates or deletes items, each with all its index entries, or refuses and changes nothing.
 -- Each call is one item; an error in one does not touch the others.
--- KEYS[1…] key: of a call the item's hash, the expiry zset (any key again if items never expire), the ledger, then the
+-- KEYS[1…] key: of a call the item's hash, the expiry zset (any key again if items never expire), the index records, then the
 --   index keys and streams that its arguments name by number
 -- ARGV[1] calls: how many
 -- ARGV[2…] part: for each call
 --   its arguments, its keys, the item's id
---   the ledger record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
+--   the index record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
 --   condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have, or all
 --     its texts (see `same`)
 --   TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left), TTL of the index keys in ms ('0' none)
@@ -66,7 +66,7 @@ local function undo(k, a)
 end
 
 local function write(k, a)
-  local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 2]
+  local hash, expires, index_records, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 2]
   local expected, record, condition, ttl, keep = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6], ARGV[a + 7]
   local created, vfield, updated = ARGV[a + 8], ARGV[a + 9], ARGV[a + 10]
   local version = vfield ~= '' and call('HGET', hash, vfield)
@@ -85,9 +85,9 @@ local function write(k, a)
       return {'version', version, now}
     end
   end
-  local other, begins, known = disagreement(ledger, ARGV[a + 16])
+  local other, begins, known = disagreement(index_records, ARGV[a + 16])
   if other then return {'indexes', other, now} end
-  local had = call('HGET', ledger, id) or ''
+  local had = call('HGET', index_records, id) or ''
   if had ~= '' and foreign(nil, had) then error({err = newer}, 0) end
   if expected == '*' and had ~= '' and not known then return {'record', had, now} end -- the update may concern an index that its writer does not know
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
@@ -105,7 +105,7 @@ local function write(k, a)
   local last = a + ARGV[a] - 1
 
   -- What a server may refuse it refuses here, before anything is written.
-  if expires ~= ledger then needs(expires, 'zset') end
+  if expires ~= index_records then needs(expires, 'zset') end
   for i = adds, drops - 1, 2 do needs(KEYS[k + ARGV[i]], 'zset') end
   for i = drops, events - 1 do types[KEYS[k + ARGV[i]]] = call('TYPE', KEYS[k + ARGV[i]]).ok end
   ready(hash, id, k, events, last, there and 'old' or 'new', record == '' and 0 or pairs_, removed - 1)
@@ -113,16 +113,16 @@ local function write(k, a)
 
   if record == '' then
     -- First what frees memory: after it a full server takes the event, too.
-    call('HDEL', ledger, id)
+    call('HDEL', index_records, id)
     local ok, err = pcall(emit, hash, id, k, events, last, 'old')
     if not ok then
-      if had ~= '' then call('HSET', ledger, id, had) end
+      if had ~= '' then call('HSET', index_records, id, had) end
       error(err, 0)
     end
     for i = drops, events - 1 do drop(KEYS[k + ARGV[i]], id) end
-    if expires ~= ledger then call('ZREM', expires, id) end
+    if expires ~= index_records then call('ZREM', expires, id) end
     renewed = {} -- a key that lost its last entry loses its TTL
-    tidy(ledger)
+    tidy(index_records)
     if higher(version, newest) and not string.find(version, '%D') then newest = version end
     call('UNLINK', hash)
     return {'ok', version, now}
@@ -137,15 +137,15 @@ local function write(k, a)
     end
   end
 
-  -- The ledger goes first: whatever fails below, it is known where entries may be.
-  if begins and record ~= '*' then begin(ledger, ARGV[a + 16]) end
+  -- The index record goes first: whatever fails below, it says where entries may be.
+  if begins and record ~= '*' then begin(index_records, ARGV[a + 16]) end
   if record ~= '*' and record ~= had then
-    call('HSET', ledger, id, record)
+    call('HSET', index_records, id, record)
   end
   if not there and had ~= '' then
     local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
     if not ok then
-      call('HSET', ledger, id, had)
+      call('HSET', index_records, id, had)
       error(err, 0)
     end
   end
@@ -154,9 +154,9 @@ local function write(k, a)
   if ttl ~= '' and ttl ~= '0' then
     ends = fmt('%.0f', ms + ttl)
     call('ZADD', expires, ends, id)
-    renew(ledger, keep)
+    renew(index_records, keep)
     renew(expires, keep)
-  elseif expires ~= ledger and not there then
+  elseif expires ~= index_records and not there then
     call('ZREM', expires, id) -- of one that had expired
     renewed = {}
   end

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -22,16 +22,16 @@ type Problem struct {
 	// What is "missing", "stale", "score", "ttl", "ledger" or "expiry" (due after it ends, or never); "form": a newer
 	// program keeps it (ErrForm).
 	What string
-	Key  string // the index, "" for the ledger and the expiry times
+	Key  string // the index, "" for the index record and the expiry time
 }
 
 // CheckOptions say how a check works.
 type CheckOptions struct {
 	Apply bool          // put right what is wrong
 	Rate  int           // keys per second, at most; 0: 20,000
-	Found func(Problem) // told of each problem; nil: they are counted only
+	Found func(Problem) // called with each problem; nil: they are counted only
 
-	// Wrong is told of each item with problems; an error ends the check. nil: nothing is.
+	// Wrong is called with each item with problems; an error ends the check. nil: it is not.
 	Wrong func(ctx context.Context, problems []Problem) error
 }
 
@@ -42,7 +42,7 @@ type Checked struct {
 	Items    int // that are alive
 	Entries  int // of indexes that were looked at
 	Expired  int // items that wait for a sweep, or for a writer that is at it: no fault
-	Problems int // that Found was told of
+	Problems int // that Found was called with
 }
 
 // Check compares all items with all entries: see entity.Store.Check.
@@ -50,7 +50,7 @@ func Check(ctx context.Context, s *itemkeys.Keys, o CheckOptions) (Checked, erro
 	if s.Err != nil {
 		return Checked{}, s.Err
 	}
-	if said, err := s.MarksText(ctx); err != nil || ledger.ReadMarks(said).Newer {
+	if said, err := s.MarksText(ctx); err != nil || indexrecord.ReadMarks(said).Newer {
 		return Checked{}, cmp.Or(err, s.NewerForm(""))
 	}
 	c := &check{store: s, options: o, suspects: map[string]map[string]bool{}}
@@ -197,9 +197,9 @@ func (c *check) members(ctx context.Context, ix *itemkeys.Index, key string) err
 	}
 }
 
-// registered looks at what the ledger knows.
+// registered looks at the items that have an index record.
 func (c *check) registered(ctx context.Context) error {
-	for page, err := range c.store.ScanLedger(ctx) {
+	for page, err := range c.store.ScanRecords(ctx) {
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (c *check) compare(ctx context.Context, id string) (again bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if !ledger.Formed(had) {
+	if !indexrecord.Formed(had) {
 		c.problem(Problem{ID: id, What: "form"})
 		return false, nil
 	}
@@ -319,7 +319,7 @@ func IndexedTexts(ctx context.Context, s *itemkeys.Keys, id string) (texts map[s
 }
 
 // missingTTL returns the TTL in ms of an item that has none, "" where it may live for
-// ever: by the rule if that can be told from its fields, else the declared default.
+// ever: by the rule if its fields decide it, else the declared default.
 func missingTTL(s *itemkeys.Keys, texts map[string]itemkeys.StoredText) string {
 	ttl := s.Entry.TTL
 	if ttl.Policy != keywright.Expires || s.Spec.Expires == "" {
@@ -338,8 +338,8 @@ func missingTTL(s *itemkeys.Keys, texts map[string]itemkeys.StoredText) string {
 func Comparison(s *itemkeys.Keys, id string, texts map[string]itemkeys.StoredText, there bool, had, record string,
 	entries []itemkeys.Belonging,
 	apply bool) (keys, args []string) {
-	expires := cmp.Or(s.Spec.Expires, s.Spec.Ledger)
-	keys = []string{s.Key(id), expires, s.Spec.Ledger}
+	expires := cmp.Or(s.Spec.Expires, s.Spec.Records)
+	keys = []string{s.Key(id), expires, s.Spec.Records}
 	keeps := s.Keeps
 	if s.Spec.Expires == "" {
 		keeps = "0"

@@ -6,16 +6,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 )
 
-// Where an entity is in several slots, an item is known to be in an index only when the
-// ledger says so and no intent is open that may change that without a word: one that was
+// Where an entity is in several slots, an item is known to be in an index only when its
+// index record says so and no intent is open that may change that unseen: one that was
 // opened before the building began may be of a program that does not know the index, and
 // so may one that a sweep took over. All others are of programs that know every index, or
-// take back in the ledger that they are complete. Which intents those are no clock says,
+// mark those that they do not know as incomplete. Which intents those are no clock says,
 // as it may have been put back: an intent names the builders that were at work when it
 // was opened. So what was put right is looked at once
 // more, and what is being written is waited for; of a process that died until a sweep may
@@ -49,8 +49,8 @@ func (b *Indexing) wait(ctx context.Context) error {
 func (b *Indexing) lookAgain(ctx context.Context) error {
 	ids := b.Waiting
 	b.Waiting = nil
-	for some := range slices.Chunk(ids, itemkeys.LedgerPage) {
-		page, err := b.Store.ReadLedger(ctx, some)
+	for some := range slices.Chunk(ids, itemkeys.RecordsPage) {
+		page, err := b.Store.ReadRecords(ctx, some)
 		if err == nil {
 			b.Report.Items -= len(some) // they were counted
 			err = b.some(ctx, page)
@@ -64,7 +64,7 @@ func (b *Indexing) lookAgain(ctx context.Context) error {
 
 // GiveUp looks once more at the items that wait, and counts those that are not settled.
 func (b *Indexing) GiveUp(ctx context.Context) error {
-	page, err := b.Store.ReadLedger(ctx, b.Waiting)
+	page, err := b.Store.ReadRecords(ctx, b.Waiting)
 	if err != nil {
 		return err
 	}
@@ -92,10 +92,10 @@ func (b *Indexing) lasts(ctx context.Context) bool {
 		return true
 	}
 	said, err := b.Store.MarksText(ctx)
-	m := ledger.ReadMarks(said)
+	m := indexrecord.ReadMarks(said)
 	return err == nil &&
 		slices.ContainsFunc(m.Lines,
-			func(l ledger.Mark) bool { return l.State == ledger.StateBuilding && l.Builder == b.Builder })
+			func(l indexrecord.Mark) bool { return l.State == indexrecord.StateBuilding && l.Builder == b.Builder })
 }
 
 // Sweep waits until the intents of items that wait are due, and ends them.
@@ -105,10 +105,10 @@ func (b *Indexing) Sweep(ctx context.Context) error {
 		return err
 	}
 	due := now
-	page, err := b.Store.ReadLedger(ctx, b.Waiting)
+	page, err := b.Store.ReadRecords(ctx, b.Waiting)
 	for _, r := range page {
 		if i := crossslot.IntentsOf(r.Record); i.Open {
-			// The clock was put back, or the ledger failed over, where it was opened later than now.
+			// Opened later than now: the clock was put back, or the server with the index records failed over.
 			due = max(due, min(i.First, now)+b.Store.Windows.Due.Milliseconds()+1)
 		}
 	}

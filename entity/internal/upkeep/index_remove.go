@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 )
 
-// remove takes items out of indexes that are no longer declared, and from the ledger
-// that they are there.
+// remove takes items out of indexes that are no longer declared, and those indexes out of
+// the index records.
 func (b *Indexing) remove(ctx context.Context, all []itemkeys.Registration) error {
 	most, some := mostUnindexed, b.RemoveSome
 	if b.Store.CrossSlot {
@@ -32,7 +32,7 @@ const mostUnindexed = 100
 // RemoveSome takes items out of indexes by one script.
 func (b *Indexing) RemoveSome(ctx context.Context, all []itemkeys.Registration) error {
 	s := b.Store
-	keys, args := []string{s.Spec.Ledger}, []string{strconv.Itoa(len(all))}
+	keys, args := []string{s.Spec.Records}, []string{strconv.Itoa(len(all))}
 	removed := map[string]int{}
 	for _, r := range all {
 		var numbers []string
@@ -61,8 +61,8 @@ func (b *Indexing) RemoveSome(ctx context.Context, all []itemkeys.Registration) 
 	return nil
 }
 
-// removeCrossSlot does that where the keys are in several slots: under intents, so that of a
-// process that dies between the indexes and the ledger it is known.
+// removeCrossSlot does that where the keys are in several slots. It does it under intents, so that
+// a sweep can end it if the process dies between the indexes and the index records.
 func (b *Indexing) removeCrossSlot(ctx context.Context, all []itemkeys.Registration) error {
 	s, its := b.Store, make([]*crossslot.Intent, len(all))
 	err := itemkeys.AtOnce(len(all), func(n int) error {
@@ -84,12 +84,12 @@ func (b *Indexing) removeCrossSlot(ctx context.Context, all []itemkeys.Registrat
 	return err
 }
 
-// without returns an entry of the ledger without the indexes that are removed.
+// without returns an index record without the indexes that are removed.
 func (b *Indexing) without(record string) string {
 	out := []byte{'='}
-	for name, value := range ledger.Segments(strings.TrimPrefix(record, "=")) {
-		if !b.removes(strings.TrimPrefix(name, ledger.Doubt)) {
-			out = ledger.Append(out, name, value)
+	for name, value := range indexrecord.Segments(strings.TrimPrefix(record, "=")) {
+		if !b.removes(strings.TrimPrefix(name, indexrecord.Doubt)) {
+			out = indexrecord.Append(out, name, value)
 		}
 	}
 	return string(out)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 )
 
 // IndexOptions say what Indexes does. The zero value looks and changes nothing.
@@ -17,12 +17,12 @@ type IndexOptions struct {
 	Apply  bool            // build the indexes that are not complete
 	Remove []string        // and take these off the server: names of indexes that are not declared
 	Rate   int             // items per second, at most; 0: 20,000
-	Passed func(items int) // told of progress; nil: nothing is
+	Passed func(items int) // called as items are done; nil: it is not
 
 	// Before is asked before items are put right or taken out. An error ends the
 	// building, and they are left as they are. nil: it is not asked.
 	Before func(ctx context.Context, items int) error
-	After  func(items int) // told of them when that is done; nil: nothing is
+	After  func(items int) // called when that is done; nil: it is not
 }
 
 func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
@@ -40,7 +40,7 @@ type IndexState struct {
 
 // IndexReport describes what Indexes has found, and done.
 type IndexReport struct {
-	Items   int // in the ledger
+	Items   int // that have an index record
 	Indexes []IndexState
 	// Interrupted is whether a program that does not know an index has written while it
 	// was built: there are gaps again. Go on when no such program writes any more.
@@ -52,7 +52,7 @@ func Indexes(ctx context.Context, s *itemkeys.Keys, o IndexOptions) (IndexReport
 	if s.Err != nil {
 		return IndexReport{}, s.Err
 	}
-	b := &Indexing{Store: s, Options: o, Builder: rand.Text()[:ledger.BuilderSize]}
+	b := &Indexing{Store: s, Options: o, Builder: rand.Text()[:indexrecord.BuilderSize]}
 	err := b.Run(ctx)
 	return b.Report, err
 }
@@ -66,11 +66,11 @@ type Indexing struct {
 	rows    map[string]int // tag → place in the report
 	Left    int            // items that the last pass could not settle
 	Waiting []string       // items to look at again: they were being written, or were put right
-	Builds  bool           // the ledger says that this call builds indexes
-	said    string         // what the ledger says of indexes
+	Builds  bool           // the marks say that this call builds indexes
+	said    string         // the marks of the indexes
 }
 
-// mostPasses bounds how often the ledger is gone through for items that are being
+// mostPasses bounds how often the index records are gone through for items that are being
 // written whenever they are looked at.
 const mostPasses = 20
 
@@ -107,19 +107,19 @@ func (b *Indexing) Begin(ctx context.Context) (err error) {
 	if b.said, err = b.Store.MarksText(ctx); err != nil {
 		return err
 	}
-	if m := ledger.ReadMarks(b.said); m.Newer {
+	if m := indexrecord.ReadMarks(b.said); m.Newer {
 		return b.Store.NewerForm("")
 	}
 	err = b.say(ctx, b.start)
-	b.Builds = slices.ContainsFunc(ledger.ReadMarks(b.said).Lines,
-		func(l ledger.Mark) bool { return l.Builder == b.Builder })
+	b.Builds = slices.ContainsFunc(indexrecord.ReadMarks(b.said).Lines,
+		func(l indexrecord.Mark) bool { return l.Builder == b.Builder })
 	return err
 }
 
 // say changes what is said of the indexes.
-func (b *Indexing) say(ctx context.Context, change func(*ledger.Marks) bool) error {
+func (b *Indexing) say(ctx context.Context, change func(*indexrecord.Marks) bool) error {
 	for range mostPasses {
-		m := ledger.ReadMarks(b.said)
+		m := indexrecord.ReadMarks(b.said)
 		if m.Newer {
 			return b.Store.NewerForm("")
 		}
@@ -130,26 +130,26 @@ func (b *Indexing) say(ctx context.Context, change func(*ledger.Marks) bool) err
 		if err != nil {
 			return err
 		}
-		if ok || next == b.said { // the latter: there is no ledger, so nothing to say
+		if ok || next == b.said { // the latter: there is no index record, so no mark to change
 			b.said = next
 			return nil
 		}
 		b.said = next
 	}
-	return fmt.Errorf("what the ledger says of the indexes was changed %d times meanwhile", mostPasses)
+	return fmt.Errorf("the marks of the indexes were changed %d times meanwhile", mostPasses)
 }
 
-func (b *Indexing) start(m *ledger.Marks) (changed bool) {
+func (b *Indexing) start(m *indexrecord.Marks) (changed bool) {
 	for _, tag := range b.Store.Tags {
-		if b.Options.Apply && m.Of(tag) != ledger.StateComplete {
-			m.Set(tag, ledger.StateBuilding)
+		if b.Options.Apply && m.Of(tag) != indexrecord.StateComplete {
+			m.Set(tag, indexrecord.StateBuilding)
 			m.Builds(tag, b.Builder) // another that began before does not end it
 			changed = true
 		}
 	}
 	for i, l := range m.Lines {
-		if b.removes(l.Tag) && l.State != ledger.StateGaps {
-			m.Lines[i].State, changed = ledger.StateGaps, true
+		if b.removes(l.Tag) && l.State != indexrecord.StateGaps {
+			m.Lines[i].State, changed = indexrecord.StateGaps, true
 		}
 	}
 	return changed
@@ -158,14 +158,14 @@ func (b *Indexing) start(m *ledger.Marks) (changed bool) {
 // End says that what was built is complete, where no writer has left a gap since the
 // building began; and no more of indexes that are removed.
 func (b *Indexing) End(ctx context.Context) error {
-	err := b.say(ctx, func(m *ledger.Marks) (changed bool) {
+	err := b.say(ctx, func(m *indexrecord.Marks) (changed bool) {
 		for i, l := range m.Lines {
-			if l.State == ledger.StateBuilding && l.Builder == b.Builder {
-				m.Lines[i].State, changed = ledger.StateComplete, true
+			if l.State == indexrecord.StateBuilding && l.Builder == b.Builder {
+				m.Lines[i].State, changed = indexrecord.StateComplete, true
 			}
 		}
 		had := len(m.Lines)
-		m.Lines = slices.DeleteFunc(m.Lines, func(l ledger.Mark) bool { return b.removes(l.Tag) })
+		m.Lines = slices.DeleteFunc(m.Lines, func(l indexrecord.Mark) bool { return b.removes(l.Tag) })
 		return changed || len(m.Lines) < had
 	})
 	b.judge()
@@ -177,7 +177,7 @@ func (b *Indexing) End(ctx context.Context) error {
 
 // removes reports whether an index is to be taken off the server.
 func (b *Indexing) removes(tag string) bool {
-	p, ok := ledger.PlaceOf(tag)
+	p, ok := indexrecord.PlaceOf(tag)
 	return ok && !slices.Contains(b.Store.Tags, tag) && slices.Contains(b.Options.Remove, p.Index)
 }
 
@@ -191,7 +191,7 @@ func (b *Indexing) Again() {
 	for _, tag := range b.Store.Tags {
 		b.row(tag)
 	}
-	for _, l := range ledger.ReadMarks(b.said).Lines {
+	for _, l := range indexrecord.ReadMarks(b.said).Lines {
 		b.row(l.Tag)
 	}
 	for tag, n := range done {
@@ -201,14 +201,14 @@ func (b *Indexing) Again() {
 	}
 }
 
-// mostRows bounds how many indexes are told apart that are not declared.
+// mostRows bounds how many indexes that are not declared get rows of their own.
 const mostRows = 100
 
 // row returns an index in the report; nil if there are too many.
 func (b *Indexing) row(tag string) *IndexState {
 	i, known := b.rows[tag]
 	if !known {
-		p, ok := ledger.PlaceOf(tag)
+		p, ok := indexrecord.PlaceOf(tag)
 		if !ok || len(b.rows) == mostRows+len(b.Store.Tags) {
 			return nil
 		}
@@ -224,15 +224,15 @@ func (b *Indexing) row(tag string) *IndexState {
 
 // judge notes which indexes are complete.
 func (b *Indexing) judge() {
-	m := ledger.ReadMarks(b.said)
+	m := indexrecord.ReadMarks(b.said)
 	for tag, i := range b.rows {
-		b.Report.Indexes[i].Complete = m.Of(tag) == ledger.StateComplete || b.said == "" && b.Report.Items == 0
+		b.Report.Indexes[i].Complete = m.Of(tag) == indexrecord.StateComplete || b.said == "" && b.Report.Items == 0
 	}
 }
 
-// Pass goes through the ledger once.
+// Pass goes through the index records once.
 func (b *Indexing) Pass(ctx context.Context) error {
-	for page, err := range b.Store.ScanLedger(ctx) {
+	for page, err := range b.Store.ScanRecords(ctx) {
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (b *Indexing) Pass(ctx context.Context) error {
 func (b *Indexing) some(ctx context.Context, page []itemkeys.Registration) error {
 	var build, remove []itemkeys.Registration
 	for _, r := range page {
-		if !ledger.Formed(r.Record) {
+		if !indexrecord.Formed(r.Record) {
 			return b.Store.NewerForm(r.ID)
 		}
 		lacks, removes := b.Look(r)

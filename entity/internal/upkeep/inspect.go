@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -19,7 +19,7 @@ import (
 const mostLooks = 50
 
 // compareCrossSlot returns compare where the keys are in several slots, which is no one step:
-// the ledger, the item, its entries, and the ledger again. What looks wrong is wrong
+// the index record, the item, its entries, and the index record again. What looks wrong is wrong
 // only if no intent is open and none was closed between. With an open intent
 // it counts as Expired: its owner, or a sweep, puts it right.
 func (c *check) compareCrossSlot(ctx context.Context, id string) (again bool, err error) {
@@ -45,7 +45,7 @@ func (c *check) compareCrossSlot(ctx context.Context, id string) (again bool, er
 		for _, p := range l.problems {
 			c.problem(p)
 		}
-		if c.options.Apply && ledger.Formed(l.before.Text) {
+		if c.options.Apply && indexrecord.Formed(l.before.Text) {
 			return false, mend(ctx, c.store, id, l.keys())
 		}
 		return false, nil
@@ -67,7 +67,7 @@ type inspection struct {
 	moved    bool // while it was looked at
 }
 
-// entryText describes what the ledger and the zset say of an id.
+// entryText has the index record of an id, and when it is due by the zset of expiry times.
 type entryText struct {
 	Text, due string
 	Now       int64 // ms
@@ -79,7 +79,7 @@ func (l *inspection) Run(ctx context.Context) (err error) {
 	if l.before, err = BookOf(ctx, s, l.id); err != nil {
 		return err
 	}
-	if !ledger.Formed(l.before.Text) {
+	if !indexrecord.Formed(l.before.Text) {
 		l.it, l.problems = crossslot.NewIntent(l.id, crossslot.Mending), []Problem{{ID: l.id, What: "form"}}
 		return nil
 	}
@@ -99,9 +99,9 @@ func (l *inspection) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// BookOf reads what the ledger and the zset say.
+// BookOf reads the index record and the expiry time of an id.
 func BookOf(ctx context.Context, s *itemkeys.Keys, id string) (e entryText, err error) {
-	texts, err := s.Run(ctx, "check", s.Scripts.Book, keywright.Reads, s.LedgerKeys(), id,
+	texts, err := s.Run(ctx, "check", s.Scripts.Book, keywright.Reads, s.RecordKeys(), id,
 		itemkeys.Flag(s.Spec.Expires != ""))
 	if err != nil {
 		return e, err
@@ -177,10 +177,10 @@ func (l *inspection) entry(should bool, score, found string, ttl int64) string {
 	return ""
 }
 
-// books compares what the ledger and the zset say with the item.
+// books compares the index record and the expiry time with the item.
 func (l *inspection) books() {
 	item, known := l.it.Item, map[string]string{}
-	for name, text := range ledger.Segments(strings.TrimPrefix(l.before.Text, "=")) {
+	for name, text := range indexrecord.Segments(strings.TrimPrefix(l.before.Text, "=")) {
 		known[name] = text
 	}
 	_, plain := known["#"]
@@ -197,11 +197,11 @@ func (l *inspection) books() {
 	}
 }
 
-// recorded reports whether the ledger says what a record says.
+// recorded reports whether the index record, read as known, has all that a record says.
 func (l *inspection) recorded(record string, known map[string]string) bool {
-	for tag, text := range ledger.Segments(record) {
+	for tag, text := range indexrecord.Segments(record) {
 		is, said := known[tag]
-		if _, doubted := known[ledger.Doubt+tag]; doubted || !said || is != text {
+		if _, doubted := known[indexrecord.Doubt+tag]; doubted || !said || is != text {
 			return false
 		}
 	}
@@ -216,7 +216,7 @@ func mend(ctx context.Context, s *itemkeys.Keys, id string, keys []string) error
 	for _, key := range keys {
 		for i := range s.Spec.Indexes {
 			if ix := &s.Spec.Indexes[i]; ix.Has(key) {
-				members = ledger.Append(members, s.Tags[i], ix.Text(key))
+				members = indexrecord.Append(members, s.Tags[i], ix.Text(key))
 			}
 		}
 	}
@@ -232,5 +232,5 @@ func mend(ctx context.Context, s *itemkeys.Keys, id string, keys []string) error
 			break
 		}
 	}
-	return crossslot.Settle(ctx, s, it, crossslot.ByExpiry(s))
+	return crossslot.Finish(ctx, s, it, crossslot.ByExpiry(s))
 }

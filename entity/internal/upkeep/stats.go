@@ -12,7 +12,7 @@ import (
 
 // Stats describes how an entity is doing.
 type Stats struct {
-	Items   int64         // in the ledger: the living, and those that wait to be swept
+	Items   int64         // with an index record: the living, and those that wait to be swept
 	Expired int64         // that wait to be swept
 	Late    time.Duration // for how long the first of them has
 	Sweeper string        // the process that holds the lease of the sweep, "" for none
@@ -22,11 +22,11 @@ type Stats struct {
 func ReadStats(ctx context.Context, s *itemkeys.Keys) (st Stats, err error) {
 	now, err := s.Now(ctx)
 	if err == nil {
-		st.Items, err = itemkeys.Ask(ctx, s, s.Spec.Ledger, []string{"HLEN"}, itemkeys.Integer)
+		st.Items, err = itemkeys.Ask(ctx, s, s.Spec.Records, []string{"HLEN"}, itemkeys.Integer)
 	}
 	if err == nil && st.Items > 0 {
 		var marks int64
-		marks, err = itemkeys.Ask(ctx, s, s.Spec.Ledger, []string{"HEXISTS", ""}, itemkeys.Integer)
+		marks, err = itemkeys.Ask(ctx, s, s.Spec.Records, []string{"HEXISTS", ""}, itemkeys.Integer)
 		st.Items -= marks
 	}
 	if err != nil || s.Spec.Expires == "" {

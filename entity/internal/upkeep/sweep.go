@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
-	"github.com/keywright/keywright/entity/ledger"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/kernel"
 )
@@ -26,7 +26,7 @@ type SweepOptions struct {
 	Rate  int                   // items per second, at most; 0: 20,000
 	Every time.Duration         // how long a sweeper that finds nothing waits at most; 0: 1 s
 	Lease time.Duration         // how long after a sweeper died another takes over; 0: 5 s
-	Swept func(crossslot.Swept) // told of every batch; it must not wait
+	Swept func(crossslot.Swept) // called with every batch; it must not wait
 }
 
 func (o SweepOptions) batch() int { return min(cmp.Or(o.Batch, 200), 250) }
@@ -172,8 +172,8 @@ func ReadExpired(ctx context.Context, s *itemkeys.Keys, now string, most int,
 	return d, err
 }
 
-// records adds what the ledger says of items, but for those of another form, and whether one of them was there
-// still before it was asked: that one can have moved since. One that was gone by
+// records adds the index records of items, but for those of another form, and reports whether one of the items was
+// there still before that: it can have moved since. One that was missing by
 // then can only have been made again, with another expiry time.
 func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatch,
 	over *itemkeys.PassedOver) (there bool, err error) {
@@ -182,10 +182,10 @@ func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatc
 		keys[i] = s.Key(id)
 	}
 	raw := s.Client.Raw()
-	a := s.Action("sweep", keywright.Reads, s.Spec.Ledger, nil)
+	a := s.Action("sweep", keywright.Reads, s.Spec.Records, nil)
 	records, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		results := raw.DoMulti(ctx, raw.B().Exists().Key(keys...).Build(),
-			raw.B().Hmget().Key(s.Spec.Ledger).Field(ids...).Build())
+			raw.B().Hmget().Key(s.Spec.Records).Field(ids...).Build())
 		n, failed := results[0].AsInt64()
 		if there = n > 0; failed != nil {
 			return results[0]
@@ -193,8 +193,8 @@ func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatc
 		return results[1]
 	}, func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() })
 	for i := range records {
-		record, _ := records[i].ToString() // "": it is in no ledger
-		if ledger.Formed(record) {
+		record, _ := records[i].ToString() // "": it has no index record
+		if indexrecord.Formed(record) {
 			d.Items = append(d.Items, itemkeys.Registration{ID: ids[i], Record: record})
 		} else {
 			over.Add(ids[i])
@@ -205,7 +205,7 @@ func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatc
 
 // SweepRecords takes items out of their indexes.
 func SweepRecords(ctx context.Context, s *itemkeys.Keys, due []itemkeys.Registration) (crossslot.Swept, error) {
-	keys := []string{s.Spec.Expires, s.Spec.Ledger}
+	keys := []string{s.Spec.Expires, s.Spec.Records}
 	args := []string{strconv.Itoa(len(due))}
 	for _, d := range due {
 		keys = append(keys, s.Key(d.ID))
@@ -232,7 +232,7 @@ func SweepBatch(ctx context.Context, s *itemkeys.Keys, b ExpiredBatch) (crossslo
 	if b.Last == "" || len(s.Spec.OnExpire) > 0 {
 		return SweepRecords(ctx, s, b.Items)
 	}
-	keys, args := []string{s.Spec.Expires, s.Spec.Ledger}, []string{strconv.Itoa(len(b.Items)), b.Last}
+	keys, args := []string{s.Spec.Expires, s.Spec.Records}, []string{strconv.Itoa(len(b.Items)), b.Last}
 	for _, d := range b.Items {
 		keys, args = append(keys, s.Key(d.ID)), append(args, d.ID)
 	}
@@ -255,7 +255,7 @@ func sweepCall(ctx context.Context, s *itemkeys.Keys, script *keywright.Script, 
 }
 
 // dropAll groups the entries of many items by index key: one command takes all of
-// them out of it. name is how the script is told of one.
+// them out of it. name returns the argument of the script for one.
 func dropAll(s *itemkeys.Keys, keys, args []string, due []itemkeys.Registration, name func(i int) string) (_,
 	_ []string) {
 	var order []itemkeys.Entry

@@ -60,9 +60,9 @@ func newPutter(c *keywright.Client, s *Writer) *putter {
 			p.columns = append(p.columns, i)
 		}
 	}
-	p.Always = []string{cmp.Or(s.core.Spec.Expires, s.core.Spec.Ledger), s.core.Spec.Ledger}
+	p.Always = []string{cmp.Or(s.core.Spec.Expires, s.core.Spec.Records), s.core.Spec.Records}
 	p.args = putHead + len(p.events) + len(p.columns)
-	p.script = kernel.NewShared(c, "entity put", scripts.Parts.Fill("put", s.PutText(p))).Ahead(p.Always...)
+	p.script = kernel.NewShared(c, "entity put", scripts.Parts.Fill("put", s.PutText(p))).FirstKeys(p.Always...)
 	return p
 }
 
@@ -173,7 +173,7 @@ func (s *Writer) putIndexes(p *putter) string {
 func (s *Writer) putNeeds(p *putter) string {
 	var b strings.Builder
 	for i := range s.core.Spec.Indexes {
-		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger and vacant(KEYS[k + %[1]d]) then due = true end\n  ", 2+i)
+		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= index_records and vacant(KEYS[k + %[1]d]) then due = true end\n  ", 2+i)
 	}
 	for _, e := range p.events {
 		command := "PUBLISH"
@@ -249,7 +249,7 @@ func (s *Writer) PutKeys(c *itemkeys.Call) (keys, args, renews []string) {
 	keys = make([]string, 1+len(s.core.Spec.Indexes), 1+len(s.core.Spec.Indexes)+len(drops))
 	keys[0] = s.core.Key(c.ID)
 	for i := range s.core.Spec.Indexes {
-		keys[1+i] = cmp.Or(c.At[i], s.core.Spec.Ledger)
+		keys[1+i] = cmp.Or(c.At[i], s.core.Spec.Records)
 	}
 	if s.core.Renewed.AnyDue(p.Always, keys[1:]) {
 		renews = slices.Concat(p.Always, keys[1:])

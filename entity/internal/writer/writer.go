@@ -94,9 +94,9 @@ func decodeOutcome(r kernel.Reply) (out itemkeys.Outcome, err error) {
 func (s *Writer) Encode(c *itemkeys.Call) (keys, args []string) {
 	expires := s.core.Spec.Expires
 	if expires == "" {
-		expires = s.core.Spec.Ledger
+		expires = s.core.Spec.Records
 	}
-	keys = append(make([]string, 0, 3+len(c.Adds)+len(c.Drops)+2), s.core.Key(c.ID), expires, s.core.Spec.Ledger)
+	keys = append(make([]string, 0, 3+len(c.Adds)+len(c.Drops)+2), s.core.Key(c.ID), expires, s.core.Spec.Records)
 	args = make([]string, 17, 17+len(c.Fields)+len(c.Removed)+2*(len(c.Adds)+len(c.Drops))+len(c.Now)+len(c.Dead))
 	copy(args[2:], []string{c.ID, c.Expected, c.Record, c.Condition, c.TTL, s.core.Keeps, itemkeys.Flag(c.Stamps.Created),
 		c.Stamps.Version, itemkeys.Flag(c.Stamps.Updated), c.Stamps.Unit,

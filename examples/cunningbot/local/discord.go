@@ -111,7 +111,7 @@ func (d *Discord) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case d.Fail > 0 && n%d.Fail == 0:
 		say(w, 502, map[string]any{"message": "bad gateway"})
 	case d.Lose > 0 && n%d.Lose == 0:
-		mux.ServeHTTP(&nowhere{h: http.Header{}}, r)
+		mux.ServeHTTP(&lostAnswer{h: http.Header{}}, r)
 		panic(http.ErrAbortHandler) // it is done, and the reply is lost
 	default:
 		mux.ServeHTTP(w, r)
@@ -143,12 +143,12 @@ func (d *Discord) Answer(token string) string {
 	return d.answers[token]
 }
 
-// nowhere returns a writer for an answer that is lost.
-type nowhere struct{ h http.Header }
+// lostAnswer returns a writer whose answer is lost.
+type lostAnswer struct{ h http.Header }
 
-func (n *nowhere) Header() http.Header         { return n.h }
-func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (n *nowhere) WriteHeader(int)             {}
+func (n *lostAnswer) Header() http.Header         { return n.h }
+func (n *lostAnswer) Write(p []byte) (int, error) { return len(p), nil }
+func (n *lostAnswer) WriteHeader(int)             {}
 
 func say(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -1091,7 +1091,7 @@ func (k *Keyspace) ItemStore() ItemStore { return k.store_Item }
 
 func spec_Item() (*entity.Spec[string, ItemValue], error) {
 	expiresKey, err1 := ItemIndexExpiresKey()
-	ledgerKey, err2 := ItemLedgerKey()
+	recordsKey, err2 := ItemLedgerKey()
 	leaseKey, err3 := ItemSweepKey()
 	spec := entity.Spec[string, ItemValue]{
 		Prefix: "harca:memory:short:item:",
@@ -1113,7 +1113,7 @@ func spec_Item() (*entity.Spec[string, ItemValue], error) {
 				}},
 		},
 		Expires:   expiresKey,
-		Ledger:    ledgerKey,
+		Records:   recordsKey,
 		Lease:     leaseKey,
 		IndexTTL:  48 * time.Hour,
 		Created:   "createdAt",
@@ -1187,7 +1187,7 @@ func (k *Keyspace) ContextStore() ContextStore { return k.store_Context }
 
 func spec_Context() (*entity.Spec[string, ContextValue], error) {
 	expiresKey, err1 := ContextIndexExpiresKey()
-	ledgerKey, err2 := ContextLedgerKey()
+	recordsKey, err2 := ContextLedgerKey()
 	leaseKey, err3 := ContextSweepKey()
 	spec := entity.Spec[string, ContextValue]{
 		Prefix: "harca:memory:context:",
@@ -1201,7 +1201,7 @@ func spec_Context() (*entity.Spec[string, ContextValue], error) {
 			{Name: "usedAt", Score: "usedAt", Prefix: "harca:memory:ctx:idx:active"},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 336 * time.Hour,
 		Created:  "createdAt",

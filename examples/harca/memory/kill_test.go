@@ -60,8 +60,8 @@ func (p *process) stop() error {
 	return p.cmd.Wait()
 }
 
-// crew represents the processes that clients write through, and that are killed.
-type crew struct {
+// processPool represents the processes that clients write through, and that are killed.
+type processPool struct {
 	t   *testing.T
 	url string
 	dir string
@@ -72,7 +72,7 @@ type crew struct {
 }
 
 // next returns the processes in turn.
-func (c *crew) next() *process {
+func (c *processPool) next() *process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn++
@@ -80,7 +80,7 @@ func (c *crew) next() *process {
 }
 
 // replace kills one and starts another in its place, with its file.
-func (c *crew) replace(i int) {
+func (c *processPool) replace(i int) {
 	c.all[i].kill()
 	fresh := harcad(c.t, c.url, "-backup", filepath.Join(c.dir, fmt.Sprint(i, ".db")))
 	c.mu.Lock()
@@ -105,7 +105,7 @@ func TestKilled(t *testing.T) {
 	})
 	must(t, err)
 	defer stop()
-	crew := &crew{t: t, url: sitetest.URL(s, user), dir: t.TempDir()}
+	crew := &processPool{t: t, url: sitetest.URL(s, user), dir: t.TempDir()}
 	for i := range 3 {
 		crew.all = append(crew.all, harcad(t, sitetest.URL(s, user), "-backup",
 			filepath.Join(crew.dir, fmt.Sprint(i, ".db"))))
@@ -199,7 +199,7 @@ type writers struct {
 	confirmed, gone []string // of high priority, of low priority
 }
 
-func write(t *testing.T, crew *crew) *writers {
+func write(t *testing.T, crew *processPool) *writers {
 	w := &writers{stop: make(chan struct{})}
 	for range 4 {
 		w.work.Go(func() {

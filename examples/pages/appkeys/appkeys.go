@@ -592,7 +592,7 @@ var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "{#tasks}:{lane}", Typ
 
 // TasksKey builds the key {#tasks}:{lane}.
 func TasksKey(lane Lane) (string, error) {
-	if reason := key.Word(string(lane), "high", "low"); reason != "" {
+	if reason := key.OneOf(string(lane), "high", "low"); reason != "" {
 		return "", key.Refuse("tasks", "lane", reason)
 	}
 	b := make([]byte, 0, 8+len(lane))
@@ -609,7 +609,7 @@ func ParseTasksKey(text string) (lane Lane, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "high", "low") != "" {
+	if key.OneOf(string(part0), "high", "low") != "" {
 		return "", false
 	}
 	lane = Lane(part0)
@@ -964,7 +964,7 @@ var entry_MemoIndexKind = keywright.Entry{Name: "memo.index.kind", Pattern: "{#m
 
 // MemoIndexKindKey builds the key {#memo}:kind:{kind}.
 func MemoIndexKindKey(kind MemoIndexKindKind) (string, error) {
-	if reason := key.Word(string(kind), "note", "task"); reason != "" {
+	if reason := key.OneOf(string(kind), "note", "task"); reason != "" {
 		return "", key.Refuse("memo.index.kind", "kind", reason)
 	}
 	b := make([]byte, 0, 12+len(kind))
@@ -981,7 +981,7 @@ func ParseMemoIndexKindKey(text string) (kind MemoIndexKindKind, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "note", "task") != "" {
+	if key.OneOf(string(part0), "note", "task") != "" {
 		return "", false
 	}
 	kind = MemoIndexKindKind(part0)
@@ -1440,7 +1440,7 @@ func (k *Keyspace) MemoStore() MemoStore { return k.store_Memo }
 
 func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 	expiresKey, err1 := MemoIndexExpiresKey()
-	ledgerKey, err2 := MemoLedgerKey()
+	recordsKey, err2 := MemoLedgerKey()
 	leaseKey, err3 := MemoSweepKey()
 	spec := entity.Spec[string, MemoValue]{
 		Prefix: "{memo}:",
@@ -1457,7 +1457,7 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 				}},
 		},
 		Expires:  expiresKey,
-		Ledger:   ledgerKey,
+		Records:  recordsKey,
 		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 		Created:  "created",

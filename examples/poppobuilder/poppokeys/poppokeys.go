@@ -66,7 +66,7 @@ type Namespace struct{ name string }
 // declaration does not allow.
 func InNamespace(name string) (Namespace, error) {
 	if reason := key.Namespace(name,
-		func(name string) string { return key.Word(name, "poppo", "poppo-test", "poppo-dev") }); reason != "" {
+		func(name string) string { return key.OneOf(name, "poppo", "poppo-test", "poppo-dev") }); reason != "" {
 		return Namespace{}, key.Refuse("namespace", "namespace", reason)
 	}
 	return Namespace{name}, nil
@@ -394,7 +394,7 @@ func (ns Namespace) TasksKey(priority Priority) (string, error) {
 	if priority == "" {
 		priority = "normal"
 	}
-	if reason := key.Word(string(priority), "high", "normal", "low"); reason != "" {
+	if reason := key.OneOf(string(priority), "high", "normal", "low"); reason != "" {
 		return "", key.Refuse("tasks", "priority", reason)
 	}
 	b := make([]byte, 0, 7+len(ns.String())+len(priority))
@@ -415,7 +415,7 @@ func (ns Namespace) ParseTasksKey(text string) (priority Priority, ok bool) {
 		return "", false
 	}
 	part0 := rest
-	if key.Word(string(part0), "high", "normal", "low") != "" {
+	if key.OneOf(string(part0), "high", "normal", "low") != "" {
 		return "", false
 	}
 	priority = Priority(part0)

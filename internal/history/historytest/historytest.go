@@ -21,7 +21,7 @@ func Run(t *testing.T, open func(testing.TB) history.Store) {
 		"hours and days":              downSampled,
 		"order":                       order,
 		"the last point before":       before,
-		"targets and names are apart": apart,
+		"targets and names are apart": distinctNames,
 		"limits":                      limits,
 		"what is old goes":            pruned,
 	} {
@@ -158,8 +158,8 @@ func before(t *testing.T, s history.Store) {
 	}
 }
 
-// apart: names that differ in a byte, or are the beginning of another, are others.
-func apart(t *testing.T, s history.Store) {
+// distinctNames: names that differ in a byte, or are the beginning of another, are others.
+func distinctNames(t *testing.T, s history.Store) {
 	names := []string{"a", "a ", "aa", "ab", "b", "(total)", "\xff\xfe"}
 	for i, target := range names {
 		points := map[string]history.Point{}

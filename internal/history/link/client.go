@@ -92,7 +92,7 @@ func (c *Client) ask(ctx context.Context, q *request) (reply, error) {
 			return r, ErrClosed
 		}
 		if r.Code != "" {
-			return r, &told{r.Error, codes[r.Code]}
+			return r, &remoteError{r.Error, codes[r.Code]}
 		}
 		return r, nil
 	}

@@ -57,16 +57,16 @@ type row struct {
 // codes lists the errors that are the same on both ends.
 var codes = map[string]error{"order": history.ErrOrder, "too-many": history.ErrTooMany, "in-use": history.ErrInUse}
 
-// told represents an error of the other end.
-type told struct {
+// remoteError represents an error of the other end.
+type remoteError struct {
 	text string
 	is   error
 }
 
-func (t *told) Error() string { return t.text }
+func (t *remoteError) Error() string { return t.text }
 
 // Unwrap gives the error that is the same on both ends.
-func (t *told) Unwrap() error { return t.is }
+func (t *remoteError) Unwrap() error { return t.is }
 
 // write writes one message in one piece.
 func write(w io.Writer, message any) error {

@@ -59,7 +59,7 @@ func (l *Link) Read(b []byte) (int, error) {
 		l.heardAt.Store(int64(time.Since(Began)))
 	}
 	if l.Gate.Unrest.Load() != 0 {
-		l.Gate.Heard(l)
+		l.Gate.Received(l)
 	}
 	return n, nil
 }
@@ -208,8 +208,8 @@ func (g *DialGate) givenUp(l *Link) bool {
 	return true
 }
 
-// Heard notes that a server has sent something.
-func (g *DialGate) Heard(l *Link) {
+// Received notes that a server has sent something.
+func (g *DialGate) Received(l *Link) {
 	if l.Silent.Swap(false) {
 		g.Unrest.Add(-1)
 	}

@@ -17,7 +17,7 @@ type login struct {
 	Sentinels                      *net.Resolver // marks the dialer of sentinels
 }
 
-// lookAgain says how soon a connection hears of new credentials.
+// lookAgain says how soon a connection uses new credentials.
 const lookAgain = time.Second
 
 // SetCredentials gives connections another user or password: see kernel.Client.SetCredentials.
@@ -34,7 +34,7 @@ func NewLogin(c connect.Config) login {
 		sentinelUser: c.SentinelUser, sentinelPassword: c.SentinelPassword.Reveal(), Sentinels: &net.Resolver{}}
 }
 
-// linkAddr represents the address of a connection that is told apart by credentials.
+// linkAddr represents the address of a connection with its credentials, which tell connections apart.
 type linkAddr struct {
 	net.Addr
 	link *Link

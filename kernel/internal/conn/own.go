@@ -22,7 +22,7 @@ type DedicatedConn struct {
 // it does so on a goroutine that the caller can leave, and that gives back what it
 // gets then.
 func (r *CallLimiter) TakeConn(ctx context.Context, raw rueidis.Client) (*DedicatedConn, error) {
-	if err := r.gone(ctx); err != nil {
+	if err := r.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	var room chan struct{}

@@ -1,4 +1,4 @@
-// Package conn makes connections that heed contexts: a call ends with its context or with the client, says of itself
+// Package conn makes connections that follow contexts: a call ends with its context or with the client, says of itself
 // whether anything was sent, and waits for no server that is down. The client library looks at no context while a
 // connection is made or its ring of commands is full.
 //
@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/redis/rueidis"
 )
 
@@ -81,8 +81,8 @@ func (u *Unsent) Error() string { return u.Err.Error() }
 // Unwrap gives why nothing was sent.
 func (u *Unsent) Unwrap() error { return u.Err }
 
-// gone returns an error if a call need not begin.
-func (r *CallLimiter) gone(ctx context.Context) error {
+// checkOpen returns an error if a call need not begin.
+func (r *CallLimiter) checkOpen(ctx context.Context) error {
 	if r.life.Err() != nil {
 		return &Unsent{ErrClosed}
 	}
@@ -102,7 +102,7 @@ func (r *CallLimiter) Enter(ctx context.Context) *Stripe {
 	if s == nil {
 		return nil
 	}
-	if f := gather.FlightOf(ctx); f != nil && !f.Go() { // none of its callers is left
+	if f := coalesce.FlightOf(ctx); f != nil && !f.Go() { // none of its callers is left
 		s.Leave()
 		return nil
 	}
@@ -126,8 +126,8 @@ func (r *CallLimiter) stripe() *Stripe {
 // Leave gives the place back.
 func (s *Stripe) Leave() { s.n.Add(-1) }
 
-// told returns the error of a call on the goroutine of its caller.
-func (r *CallLimiter) told(ctx context.Context, err error) error {
+// callError returns the error of a call on the goroutine of its caller.
+func (r *CallLimiter) callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.Gate.Suspect()
 	}
@@ -143,7 +143,7 @@ func (r *CallLimiter) told(ctx context.Context, err error) error {
 type Departure struct {
 	context.Context                // the caller's
 	gate            *DialGate      // of its connections
-	flight          *gather.Flight // of several callers; nil: it is of one
+	flight          *coalesce.Call // of several callers; nil: it is of one
 	state           atomic.Int32
 }
 
@@ -207,7 +207,7 @@ func RunDetached[T any](ctx context.Context, r *CallLimiter, room chan struct{},
 	if err := r.take(ctx, room); err != nil {
 		return value, err
 	}
-	d := &Departure{Context: ctx, gate: r.Gate, flight: gather.FlightOf(ctx)}
+	d := &Departure{Context: ctx, gate: r.Gate, flight: coalesce.FlightOf(ctx)}
 	return awaited(ctx, r, room, func() T { return call(d) }, d.Leave)
 }
 
@@ -261,7 +261,7 @@ func awaited[T any](ctx context.Context, r *CallLimiter, room chan struct{}, cal
 
 // Do implements rueidis.Client.
 func (p *Client) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	if err := p.gone(ctx); err != nil {
+	if err := p.checkOpen(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	if cmd.IsBlock() {
@@ -274,7 +274,7 @@ func (p *Client) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisRes
 	r := p.Client.Do(ctx, cmd)
 	place.Leave()
 	if err := r.NonRedisError(); err != nil {
-		return rueidis.NewErrorResult(p.told(ctx, err))
+		return rueidis.NewErrorResult(p.callError(ctx, err))
 	}
 	return r
 }
@@ -394,7 +394,7 @@ func (p *Client) result(r rueidis.RedisResult, err error) rueidis.RedisResult {
 
 // DoCache implements rueidis.Client.
 func (p *Client) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
-	if err := p.gone(ctx); err != nil {
+	if err := p.checkOpen(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	place := p.Enter(ctx)
@@ -404,14 +404,14 @@ func (p *Client) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Du
 	r := p.Client.DoCache(ctx, cmd, ttl)
 	place.Leave()
 	if err := r.NonRedisError(); err != nil {
-		return rueidis.NewErrorResult(p.told(ctx, err))
+		return rueidis.NewErrorResult(p.callError(ctx, err))
 	}
 	return r
 }
 
 // DoMulti implements rueidis.Client.
 func (p *Client) DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult {
-	if err := p.gone(ctx); err != nil {
+	if err := p.checkOpen(ctx); err != nil {
 		return p.all(len(multi), err)
 	}
 	place := p.Enter(ctx)
@@ -425,7 +425,7 @@ func (p *Client) DoMulti(ctx context.Context, multi ...rueidis.Completed) []ruei
 
 // DoMultiCache implements rueidis.Client.
 func (p *Client) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL) []rueidis.RedisResult {
-	if err := p.gone(ctx); err != nil {
+	if err := p.checkOpen(ctx); err != nil {
 		return p.all(len(multi), err)
 	}
 	place := p.Enter(ctx)
@@ -451,7 +451,7 @@ func (p *Client) results(ctx context.Context, n int, all []rueidis.RedisResult, 
 	}
 	for i := range all {
 		if failed := all[i].NonRedisError(); failed != nil {
-			all[i] = rueidis.NewErrorResult(p.told(ctx, failed))
+			all[i] = rueidis.NewErrorResult(p.callError(ctx, failed))
 		}
 	}
 	return all

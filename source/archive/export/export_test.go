@@ -393,7 +393,7 @@ func TestExportLoads(t *testing.T) {
 	}
 }
 
-// The keys of an archive are told like those of the snapshot of the same server.
+// The keys of an archive are reported like those of the snapshot of the same server.
 func TestArchiveIsASource(t *testing.T) {
 	t.Parallel()
 	for _, largest := range []int64{1 << 40, 1} {

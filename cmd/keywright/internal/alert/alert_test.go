@@ -25,61 +25,62 @@ import (
 	"github.com/keywright/keywright/keyspace/load"
 )
 
-// desk represents a book with a clock that is moved by hand.
-type desk struct {
+// trackerTest represents a book with a clock that is moved by hand.
+type trackerTest struct {
 	*testing.T
-	*Book
+	*Tracker
 	at       time.Time
 	path     string
 	silences []Silence
 	unread   []string // queues that could not be read
 }
 
-func newDesk(t *testing.T) *desk {
-	d := &desk{T: t, at: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), path: filepath.Join(t.TempDir(), "alerts.json")}
+func newDesk(t *testing.T) *trackerTest {
+	d := &trackerTest{T: t, at: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
+		path: filepath.Join(t.TempDir(), "alerts.json")}
 	d.restart()
 	return d
 }
 
-func (d *desk) restart() {
+func (d *trackerTest) restart() {
 	d.Helper()
 	b, err := Open(d.path, func() time.Time { return d.at },
 		func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) })
 	if err != nil {
 		d.Fatal(err)
 	}
-	d.Book = b
+	d.Tracker = b
 	b.connect([]string{hook})
 }
 
-// hook is the only one of a desk.
+// hook is the only webhook of a test.
 const hook = "hook"
 
 // audit is an audit with so many violations of each name, some time later.
-func (d *desk) audit(after time.Duration, counts map[string]int64) {
+func (d *trackerTest) audit(after time.Duration, counts map[string]int64) {
 	d.at = d.at.Add(after)
 	v := audited{}
 	for name, n := range counts {
 		code, entry, _ := strings.Cut(name, "/")
 		v[name] = count{entry, code, "some keys are wrong", n}
 	}
-	d.Book.update("t", d.at, d.Book.audit("t", v, d.at), judged{NewViolation: nil, GrownViolation: nil}, d.silent)
+	d.Tracker.update("t", d.at, d.Tracker.audit("t", v, d.at), judged{NewViolation: nil, GrownViolation: nil}, d.silent)
 }
 
 // glance says which queues are late.
-func (d *desk) glance(after time.Duration, queues ...string) {
+func (d *trackerTest) glance(after time.Duration, queues ...string) {
 	d.at = d.at.Add(after)
 	var found []Condition
 	for _, q := range queues {
 		found = append(found, Condition{ID: "t/queue/" + q, Kind: LateQueue, Target: "t", Entry: q, Text: "late"})
 	}
-	d.Book.update("t", d.at, found, judged{LateQueue: d.unread}, d.silent)
+	d.Tracker.update("t", d.at, found, judged{LateQueue: d.unread}, d.silent)
 }
 
-func (d *desk) silent(id string) bool { return Silent(d.silences, id, d.at) }
+func (d *trackerTest) silent(id string) bool { return Silent(d.silences, id, d.at) }
 
-// told returns the messages since the last call, sent and kept as a Sender does it.
-func (d *desk) told(want ...string) {
+// checkSent returns the messages since the last call, sent and kept as a Sender does it.
+func (d *trackerTest) checkSent(want ...string) {
 	d.Helper()
 	var got []string
 	for m, ok := d.first(hook); ok; m, ok = d.first(hook) {
@@ -105,19 +106,19 @@ func TestViolations(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.audit(0, map[string]int64{"KW505/a": 100, "KW502/": 1000})
-	d.told()
+	d.checkSent()
 	d.audit(time.Hour, map[string]int64{"KW505/a": 110, "KW502/": 1050, "KW504/b": 1})
-	d.told("begun violation/KW504/b")
+	d.checkSent("begun violation/KW504/b")
 	d.restart()
 	d.audit(time.Hour, map[string]int64{"KW505/a": 111, "KW502/": 1050, "KW504/b": 2})
-	d.told("begun violation/KW505/a")
+	d.checkSent("begun violation/KW505/a")
 	d.audit(time.Hour, map[string]int64{"KW505/a": 140, "KW502/": 1050, "KW504/b": 2})
-	d.told("grown violation/KW505/a")
+	d.checkSent("grown violation/KW505/a")
 	d.restart()
 	d.audit(time.Hour, map[string]int64{"KW505/a": 50, "KW502/": 1050})
-	d.told("ended violation/KW504/b", "ended violation/KW505/a")
+	d.checkSent("ended violation/KW504/b", "ended violation/KW505/a")
 	d.audit(time.Hour, map[string]int64{"KW505/a": 70, "KW502/": 1050, "KW504/b": 1})
-	d.told("begun violation/KW504/b", "begun violation/KW505/a")
+	d.checkSent("begun violation/KW504/b", "begun violation/KW505/a")
 }
 
 // TestWhatIsNotJudgedHasNotEnded: a state without queues ends no alert of a queue, one
@@ -128,23 +129,23 @@ func TestWhatIsNotJudgedHasNotEnded(t *testing.T) {
 	d.audit(0, nil)
 	d.audit(time.Hour, map[string]int64{"KW504/b": 1})
 	d.glance(0, "jobs")
-	d.told("begun violation/KW504/b", "begun queue/jobs")
+	d.checkSent("begun violation/KW504/b", "begun queue/jobs")
 	for range 10 {
 		d.glance(goneFor/2 + time.Second)
 		d.glance(goneFor/2-time.Second, "jobs")
 	}
 	d.audit(time.Hour, map[string]int64{"KW504/b": 1})
-	d.told()
+	d.checkSent()
 	d.glance(0)
 	d.unread = []string{"jobs"}
 	d.glance(2 * goneFor) // it could not be read
-	d.told()
+	d.checkSent()
 	d.unread = []string{"mails"}
 	d.glance(0)
 	d.glance(goneFor)
-	d.told("ended queue/jobs")
+	d.checkSent("ended queue/jobs")
 	d.audit(0, nil)
-	d.told("ended violation/KW504/b")
+	d.checkSent("ended violation/KW504/b")
 }
 
 // TestLive: a queue is late by its own lease, not while it is paused; a server is away when it
@@ -215,12 +216,12 @@ func TestSilences(t *testing.T) {
 	d.glance(0, "jobs", "mails")
 	d.glance(time.Minute, "jobs")
 	d.glance(goneFor, "jobs") // mails has ended
-	d.told()
+	d.checkSent()
 	d.restart()
 	d.glance(time.Hour, "jobs")
-	d.told("begun queue/jobs")
+	d.checkSent("begun queue/jobs")
 	path := filepath.Join(t.TempDir(), "silences")
-	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z moving house\n": true,
+	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z planned maintenance\n": true,
 		"t/*": false, "t/* tomorrow": false,
 		strings.Repeat("t/* 2026-12-01T00:00:00Z\n", maxSilences+1):            false,
 		"t/* 2026-12-01T00:00:00Z\n" + strings.Repeat("#\n", maxSilenceFile/2): false} {
@@ -248,7 +249,7 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range maxAtOnce {
 		want = append(want, fmt.Sprintf("begun violation/KW505/e%05d", i))
 	}
-	d.told(append(want, fmt.Sprintf("more %d", maxOpen+100-maxAtOnce))...)
+	d.checkSent(append(want, fmt.Sprintf("more %d", maxOpen+100-maxAtOnce))...)
 	if n := len(d.kept.Open); n != maxOpen {
 		t.Errorf("%d are open", n)
 	}
@@ -257,21 +258,21 @@ func TestManyAtOnce(t *testing.T) {
 			d.restart()
 		}
 		d.audit(time.Minute, flood)
-		d.told()
+		d.checkSent()
 	}
 	for i := range 2000 {
 		flood[fmt.Sprintf("KW505/f%05d", i)] = 1
 	}
 	d.audit(time.Minute, flood)
-	d.told("more 2000")
+	d.checkSent("more 2000")
 	d.audit(time.Minute, nil)
 	ended := []string{}
 	for _, begun := range want {
 		ended = append(ended, strings.Replace(begun, "begun", "ended", 1))
 	}
-	d.told(ended...)
+	d.checkSent(ended...)
 	d.audit(time.Minute, flood) // the second flood is reported as the first one was
-	d.told(append(want, fmt.Sprintf("more %d", maxOpen+2100-maxAtOnce))...)
+	d.checkSent(append(want, fmt.Sprintf("more %d", maxOpen+2100-maxAtOnce))...)
 }
 
 // TestTheOutboxIsBounded: of too many messages the oldest go, and each hook that did not get them
@@ -387,7 +388,7 @@ func TestWebhooks(t *testing.T) {
 	var mu sync.Mutex
 	var pauses []time.Duration
 	var said []string
-	s := &Sender{Book: d.Book, Hooks: hooks, Tell: func(format string, args ...any) {
+	s := &Sender{Book: d.Tracker, Hooks: hooks, Tell: func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
 		said = append(said, fmt.Sprintf(format, args...))
@@ -472,7 +473,7 @@ func TestADeadWebhookHoldsUpNoOther(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	s := &Sender{Book: d.Book, Hooks: hooks, Tell: func(string, ...any) {},
+	s := &Sender{Book: d.Tracker, Hooks: hooks, Tell: func(string, ...any) {},
 		Pause: func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }} // it waits for ever
 	d.kept.Hooks = map[string]*position{}
 	d.glance(0, "q0")
@@ -504,7 +505,7 @@ func TestAFileOfAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.restart()
-	d.told("begun queue/jobs")
+	d.checkSent("begun queue/jobs")
 	for _, text := range []string{"", "{}", `{"keywright_alerts":2,"known":{},"seen":{},"open":{}}`, "[1]"} {
 		if err := os.WriteFile(d.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -539,33 +540,33 @@ func TestJobsOfTheJanitor(t *testing.T) {
 	good := observe.Job{Name: "saves", Runs: 1, Next: d.at.Add(time.Hour)}
 	bad := observe.Job{Name: "saves", Runs: 2, Failures: 1, Did: "the disk is full", Next: d.at.Add(time.Hour)}
 	look(0, good)
-	d.told()
+	d.checkSent()
 	look(time.Minute, bad)
-	d.told("begun janitor/saves")
+	d.checkSent("begun janitor/saves")
 	look(time.Minute, bad)
 	d.restart()
 	look(time.Minute, bad)
-	d.told()
+	d.checkSent()
 	target.Tidy(nil) // a program without a janitor says nothing of it
 	d.at = d.at.Add(time.Hour)
 	if err := d.Look(target, d.silent); err != nil {
 		t.Fatal(err)
 	}
-	d.told()
+	d.checkSent()
 	look(time.Minute, good)
 	look(goneFor, good)
-	d.told("ended janitor/saves")
+	d.checkSent("ended janitor/saves")
 	waits := observe.Job{Name: "saves", Waits: "memory", Why: "it is short", Next: d.at}
 	look(59*time.Minute, waits)
-	d.told()
+	d.checkSent()
 	look(time.Minute, waits)
-	d.told("begun janitor/saves")
+	d.checkSent("begun janitor/saves")
 	if err := d.Leave("t"); err != nil {
 		t.Fatal(err)
 	}
 	look(goneFor, good)
 	look(goneFor, good)
-	d.told()
+	d.checkSent()
 }
 
 // TestEachKindIsFound: of each kind that a state shows there is a condition with how much and what helps, in the

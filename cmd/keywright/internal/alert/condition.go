@@ -145,7 +145,7 @@ var (
 
 // short tells of servers that use much of their memory: more than the first level that is declared.
 func short(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	shards, ok := told(st.Shards, st, now)
+	shards, ok := freshValue(st.Shards, st, now)
 	if !ok {
 		return nil, nil, false
 	}
@@ -163,7 +163,7 @@ func short(t *observe.Target, st *observe.State, now time.Time) (out []Condition
 
 // lost tells of servers that have fewer replicas in step than they had.
 func lost(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	shards, ok := told(st.Shards, st, now)
+	shards, ok := freshValue(st.Shards, st, now)
 	if !ok {
 		return nil, nil, false
 	}
@@ -201,7 +201,7 @@ func failed(t *observe.Target, st *observe.State, now time.Time) (out []Conditio
 // queued tells of queues: of each what look finds.
 func queued(t *observe.Target, st *observe.State, now time.Time, part string,
 	look func(q *answer.Queue) (keys int64, from time.Time, text string)) (out []Condition, not []string, ok bool) {
-	queues, ok := told(st.Queues, st, now)
+	queues, ok := freshValue(st.Queues, st, now)
 	if !ok {
 		return nil, nil, false
 	}
@@ -238,7 +238,7 @@ func dead(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 
 // late tells of queues whose first job has waited for longer than a lease, by lane.
 func late(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	queues, ok := told(st.Queues, st, now)
+	queues, ok := freshValue(st.Queues, st, now)
 	if !ok {
 		return nil, nil, false
 	}
@@ -271,7 +271,7 @@ func late(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 
 // lateGroups tells of groups that will lose entries which they have not read: those of streams with a length.
 func lateGroups(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	streams, ok := told(st.Streams, st, now)
+	streams, ok := freshValue(st.Streams, st, now)
 	if !ok {
 		return nil, nil, false
 	}
@@ -295,7 +295,7 @@ const mostLate = 5 * time.Minute
 
 // unswept tells of entities whose items are not swept.
 func unswept(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	entities, ok := told(st.Entities, st, now)
+	entities, ok := freshValue(st.Entities, st, now)
 	if !ok {
 		return nil, nil, false
 	}

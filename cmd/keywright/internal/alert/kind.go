@@ -102,8 +102,8 @@ func Judge(t *observe.Target, st *observe.State, now time.Time) (out []Alert) {
 	return out
 }
 
-// told returns what was read, where it is a figure of now.
-func told[T any](r observe.Reading[T], st *observe.State, now time.Time) (value *T, ok bool) {
+// freshValue returns what was read, where it is a figure of now.
+func freshValue[T any](r observe.Reading[T], st *observe.State, now time.Time) (value *T, ok bool) {
 	return r.Value, r.Value != nil && !r.Stale(st.Began, now)
 }
 

@@ -82,7 +82,7 @@ func ReadWebhooks(path string) ([]Webhook, error) {
 
 // Sender posts the messages of a book.
 type Sender struct {
-	Book  *Book
+	Book  *Tracker
 	Hooks []Webhook
 	Tell  func(format string, args ...any) // what an operator should know; it never has an address
 	Pause func(ctx context.Context, d time.Duration) error

@@ -42,7 +42,7 @@ func (r *Reader) Locks(ctx context.Context, entries []*keyspace.Entry) (Locks, e
 		return report, err
 	}
 	report.Untimed = untimed
-	err = together(ctx, r, found, func(i instance) int {
+	err = readInOrder(ctx, r, found, func(i instance) int {
 		if known[i.at] != nil {
 			return 0
 		}

@@ -55,7 +55,7 @@ func (g span) keys(sets [][]string) []string { return slices.Concat(sets[g.from:
 func (r *Reader) groups(sets [][]string, there []bool) (out []span) {
 	keys := mostNamed
 	for i, set := range sets {
-		if there[i] = r.Client.Apart(set...); there[i] {
+		if there[i] = r.Client.CrossSlot(set...); there[i] {
 			keys = mostNamed
 			continue
 		}

@@ -78,7 +78,7 @@ func (r *Reader) Queues(ctx context.Context, entries []*keyspace.Entry, dead int
 	if err != nil {
 		return report, err
 	}
-	err = together(ctx, r, found, func(i instance) int {
+	err = readInOrder(ctx, r, found, func(i instance) int {
 		if idle[i.at] != nil {
 			return 0
 		}

@@ -68,7 +68,7 @@ func (r *Reader) ReadRankings(ctx context.Context, entries []*keyspace.Entry) (R
 		}
 		all = append(all, found...)
 	}
-	err := together(ctx, r, all, costs[*bind.Ranking](RankingCost), func(k *bind.Ranking) (Ranking, error) {
+	err := readInOrder(ctx, r, all, costs[*bind.Ranking](RankingCost), func(k *bind.Ranking) (Ranking, error) {
 		return rankingOf(ctx, k)
 	}, func(k *bind.Ranking, one Ranking, err error) error {
 		if one.First != nil { // else it has expired meanwhile, or could not be read

@@ -97,7 +97,7 @@ func Create(path string, replace bool) (*File, error) {
 	if err := filelock.Lock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path+Part, err), f.Close())
 	}
-	err = out.still()
+	err = out.checkPartName()
 	if err == nil {
 		err = errors.Join(f.Chmod(0o600), f.Truncate(0)) // one that a killed run has left
 	}
@@ -122,7 +122,7 @@ func Continue(path string, replace bool) (f *File, a *archive.Archive, end int64
 		}
 	}()
 	if err = filelock.Lock(file); err == nil {
-		err = f.still()
+		err = f.checkPartName()
 	}
 	if err != nil {
 		return nil, nil, 0, fmt.Errorf("%s: %w", path+Part, err)
@@ -155,7 +155,7 @@ func Discard(path string) error {
 	} else if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	if err := f.still(); err != nil {
+	if err := f.checkPartName(); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	return f.Remove()
@@ -173,8 +173,8 @@ func (f *File) Cut() error {
 // Sync puts what was written on the disk.
 func (f *File) Sync() error { return f.file.Sync() }
 
-// still checks that the name that ends with Part is that of this file.
-func (f *File) still() error {
+// checkPartName checks that the name that ends with Part is that of this file.
+func (f *File) checkPartName() error {
 	own, err := f.file.Stat()
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (f *File) still() error {
 
 // Finish syncs the file, gives it its name, and syncs its folder.
 func (f *File) Finish() error {
-	if err := cmp.Or(f.ended(), f.file.Sync(), f.still()); err != nil {
+	if err := cmp.Or(f.ended(), f.file.Sync(), f.checkPartName()); err != nil {
 		return errors.Join(err, f.file.Close())
 	}
 	if _, err := os.Lstat(f.path); err == nil && !f.replace { // it came meanwhile

@@ -128,7 +128,7 @@ type Run struct {
 	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
 	source  apply.Scan     // of an undo: the keys that were changed; nil: the server is scanned
 	once    bool           // nothing was counted before it is done
-	keeps   *keeper        // where a deletion writes what it deletes; nil: not written
+	keeps   *backup        // where a deletion writes what it deletes; nil: not written
 	undoing *apply.Undo    // where a rename or ttl writes what it does; nil: not written
 }
 
@@ -330,7 +330,7 @@ func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *journal.Journa
 	}
 	defer acting.Release()
 	if r.Keep != "" {
-		if r.keeps, err = r.keeper(); err != nil {
+		if r.keeps, err = r.openBackup(); err != nil {
 			return report, &notBegun{err}
 		}
 	}

@@ -31,21 +31,21 @@ func (o *Changing) KeepFlag(c *cobra.Command) {
 	c.Flags().StringVar(&o.Keep, "keep", "", "of a deletion: keep what is deleted in this archive")
 }
 
-// keeper writes what is deleted into an archive.
-type keeper struct {
+// backup writes what is deleted into an archive.
+type backup struct {
 	file *archivefile.File
 	w    *archive.Writer
 }
 
-// Keep implements apply.Keeper.
-func (k *keeper) Keep(r *archive.Record) error { return k.w.Add(r) }
+// Keep implements apply.Backup.
+func (k *backup) Keep(r *archive.Record) error { return k.w.Add(r) }
 
-// Sync implements apply.Keeper.
-func (k *keeper) Sync() error { return errors.Join(k.w.Flush(), k.file.Sync()) }
+// Sync implements apply.Backup.
+func (k *backup) Sync() error { return errors.Join(k.w.Flush(), k.file.Sync()) }
 
 // kept deletes the keys of the rule, each after it was kept, and gives the archive its name
 // if that came to its end.
-func (r *Run) kept(ctx context.Context, k *keeper, o apply.KeysOptions) (apply.KeysReport, error) {
+func (r *Run) kept(ctx context.Context, k *backup, o apply.KeysOptions) (apply.KeysReport, error) {
 	values, err := r.values(ctx)
 	if err != nil {
 		return apply.KeysReport{}, errors.Join(err, k.file.Abandon())
@@ -75,10 +75,10 @@ func (r *Run) nameKept() error {
 	return err
 }
 
-// keeper begins the archive. What a run has left that did not come to its end gets its name
+// openBackup begins the archive. What a run has left that did not come to its end gets its name
 // first, and is not added to: it may have the only copy of what that run deleted, and may have
 // keys that were written to since, as they were.
-func (r *Run) keeper() (*keeper, error) {
+func (r *Run) openBackup() (*backup, error) {
 	if _, err := os.Lstat(r.Keep); err == nil {
 		return nil, cli.Usage("name a new file", "%s is there already", r.Keep)
 	}
@@ -105,7 +105,7 @@ func (r *Run) keeper() (*keeper, error) {
 	if err != nil {
 		return nil, sources.NotWritten(r.Keep, err)
 	}
-	return &keeper{file, w}, nil
+	return &backup{file, w}, nil
 }
 
 // shards returns the servers that keys are deleted from.

@@ -111,7 +111,7 @@ func Patience(bar *terminal.Progress, config connect.Config) wait.Waiting {
 		}
 		bar.Say(text + "; the run ends after " + terminal.Duration(config.Patience()))
 	}
-	return wait.Waiting{Server: config.String(), Patience: config.Patience(), Told: told}
+	return wait.Waiting{Server: config.String(), Patience: config.Patience(), OnWait: told}
 }
 
 // Pause waits. An error says that ctx has ended.

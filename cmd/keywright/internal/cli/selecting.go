@@ -120,7 +120,7 @@ func (s *Selecting) everything() bool {
 func SomeKeys(verb string, s *Selecting) error {
 	if s.everything() {
 		return Usage("name entries with --entry, a glob with --match, or say --undeclared",
-			"%s must be told which keys", verb)
+			"%s needs a selection of keys", verb)
 	}
 	return nil
 }

@@ -86,8 +86,8 @@ func (f *failing) until(what string, holds func() bool) {
 	expect.Eventually(f.t, what, holds)
 }
 
-// Settle waits until all nodes know the primaries, and each replica is in step.
-func (f *failing) Settle() {
+// WaitInSync waits until all nodes know the primaries, and each replica is in step.
+func (f *failing) WaitInSync() {
 	f.t.Helper()
 	owners := func(n *keywrighttest.Server) (out []string) {
 		for _, line := range strings.Split(fmt.Sprint(n.Do("CLUSTER", "NODES")), "\n") {
@@ -261,7 +261,7 @@ func (f *failing) verb(name string, c failoverCase) {
 	if left := c.left(f); left != 0 {
 		f.t.Errorf("%s: %d of %d are left to do:\n%s", name, left, many, first)
 	}
-	f.Settle()
+	f.WaitInSync()
 	f.nothingLeft(name, c)
 	fresh := filepath.Join(f.t.TempDir(), "fresh.plan")
 	if code, said := f.run(append(slices.Clone(c.args), "--plan", fresh)...); code > 1 {
@@ -277,5 +277,5 @@ func (f *failing) verb(name string, c failoverCase) {
 			f.t.Errorf("%s: a plan of before the failover: exit code %d\n%s", name, code, said)
 		}
 	}
-	f.Settle()
+	f.WaitInSync()
 }

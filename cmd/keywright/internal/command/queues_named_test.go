@@ -10,7 +10,7 @@ import (
 )
 
 // TestNamedJobsAreLookedUp: a job that is named is looked up, and not searched for page by page, in which it is missed
-// while others come and go, and is then told as one that is not there.
+// while others come and go, and is then reported as missing.
 func TestNamedJobsAreLookedUp(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	t.Chdir(t.TempDir())

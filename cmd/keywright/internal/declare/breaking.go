@@ -85,7 +85,7 @@ func findBreaking(a *cli.App, c *cobra.Command, o *comparing) error {
 		return len(o.categories) == 0 &&
 			slices.ContainsFunc(breaking.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
 	}
-	if found, err = o.Settle(a, found, looked); err != nil {
+	if found, err = o.ApplyBaseline(a, found, looked); err != nil {
 		return err
 	}
 	if err := printFindings(a, form, found, &o.Judging, a.Printing(d, a.Out)); err != nil {

@@ -83,9 +83,9 @@ func (j *Judging) readBaseline() error {
 	return nil
 }
 
-// Settle applies the baseline: it returns the findings that count, or writes
+// ApplyBaseline applies the baseline: it returns the findings that count, or writes
 // the baseline and returns none. What looked says was not looked for is not gone: it stays.
-func (j *Judging) Settle(a *cli.App, findings []finding.Finding,
+func (j *Judging) ApplyBaseline(a *cli.App, findings []finding.Finding,
 	looked func(finding.BaselineEntry) bool) ([]finding.Finding, error) {
 	if j.Baseline == "" {
 		return findings, nil
@@ -236,7 +236,8 @@ func lintFiles(a *cli.App, c *cobra.Command, j *Judging, args []string) error {
 		}
 		findings = append(findings, found...)
 	}
-	if findings, err = j.Settle(a, findings, func(e finding.BaselineEntry) bool { return lookedFor(all, e) }); err != nil {
+	looked := func(e finding.BaselineEntry) bool { return lookedFor(all, e) }
+	if findings, err = j.ApplyBaseline(a, findings, looked); err != nil {
 		return err
 	}
 	if err := printFindings(a, form, findings, j, a.Printing(all, a.Out)); err != nil {

@@ -258,7 +258,7 @@ func conclude(ctx context.Context, a *cli.App, o *auditing, d *cli.Declaration, 
 	}
 	if r.Complete || !o.UpdateBaseline {
 		var err error
-		if r.Findings, err = o.Settle(a, r.Findings, o.looked(r)); err != nil {
+		if r.Findings, err = o.ApplyBaseline(a, r.Findings, o.looked(r)); err != nil {
 			return err
 		}
 	} else {

@@ -80,14 +80,14 @@ type Options struct {
 	// Do does the work of a job, and says in a few words what was done. resume is what begun
 	// was called with by a run that was killed, "" at first. A *Wait puts the job off.
 	Do func(ctx context.Context, j *keyspace.Job, resume string, begun func(note string) error) (did string, err error)
-	// Told is called at each change.
-	Told func([]observe.Job)
+	// Changed is called at each change.
+	Changed func([]observe.Job)
 	// Save keeps the state, on the disk before it returns.
 	Save func([]byte) error
 }
 
-// Keeper does jobs. One goroutine uses it.
-type Keeper struct {
+// Janitor does jobs. One goroutine uses it.
+type Janitor struct {
 	Options
 	jobs map[string]*kept
 	put  map[string]time.Time // when a job that waits is tried again
@@ -120,8 +120,8 @@ type file struct {
 }
 
 // New prepares a keeper. text is what Save was given last, nil if there is nothing.
-func New(o Options, text []byte) (*Keeper, error) {
-	k := &Keeper{Options: o, jobs: map[string]*kept{}, put: map[string]time.Time{}, why: map[string]*Wait{}}
+func New(o Options, text []byte) (*Janitor, error) {
+	k := &Janitor{Options: o, jobs: map[string]*kept{}, put: map[string]time.Time{}, why: map[string]*Wait{}}
 	for _, j := range o.Jobs {
 		if k.Zones[j.When.Zone] == nil {
 			return nil, fmt.Errorf("the job %s: the time zone %q is not known here", j.Name, j.When.Zone)
@@ -143,7 +143,7 @@ func New(o Options, text []byte) (*Keeper, error) {
 }
 
 // Note returns what a run of a job has noted that will go on; "": none will.
-func (k *Keeper) Note(job string) string {
+func (k *Janitor) Note(job string) string {
 	if s := k.jobs[job]; s != nil {
 		return s.Note
 	}
@@ -167,7 +167,7 @@ func Zones(jobs []*keyspace.Job) (map[string]*time.Location, error) {
 }
 
 // Run does what is due until ctx ends.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *Janitor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := k.Step(ctx)
 		timer := time.NewTimer(min(max(next.Sub(k.Now()), 0), look))
@@ -180,7 +180,7 @@ func (k *Keeper) Run(ctx context.Context) {
 }
 
 // Step does what is due now, one job after the other, and says when to look again.
-func (k *Keeper) Step(ctx context.Context) time.Time {
+func (k *Janitor) Step(ctx context.Context) time.Time {
 	next := k.Now().Add(look)
 	for _, j := range k.Jobs {
 		s := k.jobs[j.Name]
@@ -222,7 +222,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // due returns when a job is due next. One that has begun and not ended is due since then.
-func (k *Keeper) due(j *keyspace.Job) (time.Time, bool) {
+func (k *Janitor) due(j *keyspace.Job) (time.Time, bool) {
 	s := k.jobs[j.Name]
 	if s == nil {
 		return j.When.Next(k.Now(), k.Zones[j.When.Zone])
@@ -241,7 +241,7 @@ func (k *Keeper) due(j *keyspace.Job) (time.Time, bool) {
 }
 
 // run does a job that is due, or notes why it waits.
-func (k *Keeper) run(ctx context.Context, j *keyspace.Job, s *kept) {
+func (k *Janitor) run(ctx context.Context, j *keyspace.Job, s *kept) {
 	due, _ := k.due(j)
 	now := k.Now()
 	k.at, k.from = j.Name, now
@@ -278,7 +278,7 @@ func (k *Keeper) run(ctx context.Context, j *keyspace.Job, s *kept) {
 }
 
 // attempt does a job in its turn.
-func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now time.Time) (did string, other bool,
+func (k *Janitor) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now time.Time) (did string, other bool,
 	err error) {
 	if err := k.Ready(ctx, j); err != nil {
 		return "", false, err
@@ -316,7 +316,7 @@ func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now
 	return did, false, err
 }
 
-func (k *Keeper) save() error {
+func (k *Janitor) save() error {
 	text, err := json.Marshal(file{form, k.jobs})
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (k *Keeper) save() error {
 }
 
 // tell tells what all jobs are.
-func (k *Keeper) tell() {
+func (k *Janitor) tell() {
 	var out []observe.Job
 	for _, j := range k.Jobs {
 		o := observe.Job{Name: j.Name, Doc: j.Doc, Do: string(j.Do), When: j.String()}
@@ -344,5 +344,5 @@ func (k *Keeper) tell() {
 		}
 		out = append(out, o)
 	}
-	k.Told(out)
+	k.Changed(out)
 }

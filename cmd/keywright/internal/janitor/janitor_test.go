@@ -77,16 +77,16 @@ func newWorld(t *testing.T, jobs ...*keyspace.Job) *world {
 		turn: fakeTurn{done: map[string]time.Time{}, good: map[string]time.Time{}}}
 }
 
-// keeper begins with what the file has, as a program that starts.
-func (w *world) keeper() *Keeper {
+// newJanitor begins with what the file has, as a program that starts.
+func (w *world) newJanitor() *Janitor {
 	w.t.Helper()
 	zones, err := Zones(w.jobs)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	k, err := New(Options{Jobs: w.jobs, Zones: zones, Now: func() time.Time { return w.now }, Turn: &w.turn,
-		Ready: func(context.Context, *keyspace.Job) error { return w.ready },
-		Told:  func(all []observe.Job) { w.told = all },
+		Ready:   func(context.Context, *keyspace.Job) error { return w.ready },
+		Changed: func(all []observe.Job) { w.told = all },
 		Save: func(text []byte) error {
 			if w.saves == nil {
 				w.text = slices.Clone(text)
@@ -114,7 +114,7 @@ func (w *world) wants(did ...string) {
 }
 
 // through steps as Run does, with a clock that is where each step says to look again.
-func (w *world) through(k *Keeper, d time.Duration) {
+func (w *world) through(k *Janitor, d time.Duration) {
 	for end := w.now.Add(d); w.now.Before(end); {
 		next := k.Step(w.t.Context())
 		if !next.After(w.now) {
@@ -127,7 +127,7 @@ func (w *world) through(k *Keeper, d time.Duration) {
 func TestAWeekOfAJanitor(t *testing.T) {
 	w := newWorld(t, job(t, "night", "30 2 * * *", "Europe/Berlin"))
 	w.now = time.Date(2026, 10, 23, 12, 0, 0, 0, time.UTC) // the clock is put back on 25 October
-	w.through(w.keeper(), 4*24*time.Hour)
+	w.through(w.newJanitor(), 4*24*time.Hour)
 	w.wants("night 24T00:30", "night 25T00:30", "night 26T01:30", "night 27T01:30")
 	if j := w.told[0]; j.Runs != 4 || j.Failed != 0 || j.Did != "well" ||
 		!j.Next.Equal(time.Date(2026, 10, 28, 1, 30, 0, 0, time.UTC)) {
@@ -138,10 +138,10 @@ func TestAWeekOfAJanitor(t *testing.T) {
 // What became due while no program ran is done once.
 func TestMissedRunsAreDoneOnce(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	w.keeper().Step(t.Context())
+	w.newJanitor().Step(t.Context())
 	w.wants()
 	w.now = w.now.Add(50 * time.Hour)
-	k := w.keeper()
+	k := w.newJanitor()
 	k.Step(t.Context())
 	k.Step(t.Context())
 	w.wants("hourly 25T14:00")
@@ -149,7 +149,7 @@ func TestMissedRunsAreDoneOnce(t *testing.T) {
 
 func TestAKilledRunGoesOn(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	w.keeper().Step(t.Context())
+	w.newJanitor().Step(t.Context())
 	w.now = w.now.Add(time.Hour)
 	resumed := "none"
 	w.do = func(_ context.Context, _ *keyspace.Job, resume string, begun func(string) error) (string, error) {
@@ -164,14 +164,14 @@ func TestAKilledRunGoesOn(t *testing.T) {
 	}
 	func() {
 		defer func() { _ = recover() }()
-		w.keeper().Step(t.Context())
+		w.newJanitor().Step(t.Context())
 	}()
 	w.now = w.now.Add(time.Minute)
-	w.keeper().Step(t.Context())
+	w.newJanitor().Step(t.Context())
 	if resumed != "plan-1" || w.told[0].Did != "went on" || w.told[0].Runs != 1 {
 		t.Errorf("resumed %s, %+v", resumed, w.told[0])
 	}
-	w.keeper().Step(t.Context())
+	w.newJanitor().Step(t.Context())
 	if len(w.did) != 2 {
 		t.Errorf("did %v", w.did)
 	}
@@ -180,9 +180,9 @@ func TestAKilledRunGoesOn(t *testing.T) {
 // Two programs watch one server: each time is done once.
 func TestTwoInstances(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	a := w.keeper()
+	a := w.newJanitor()
 	w.text = nil
-	b := w.keeper()
+	b := w.newJanitor()
 	a.Step(t.Context())
 	b.Step(t.Context())
 	for range 5 {
@@ -212,7 +212,7 @@ func TestTwoInstances(t *testing.T) {
 func TestAJobWaits(t *testing.T) {
 	for _, reason := range []Reason{Away, Memory, Load} {
 		w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-		k := w.keeper()
+		k := w.newJanitor()
 		k.Step(t.Context())
 		w.ready, w.now = &Wait{reason, "because"}, w.now.Add(time.Hour)
 		k.Step(t.Context())
@@ -234,7 +234,7 @@ func TestAJobWaits(t *testing.T) {
 
 func TestFailuresAreCounted(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	k := w.keeper()
+	k := w.newJanitor()
 	k.Step(t.Context())
 	w.do = func(context.Context, *keyspace.Job, string, func(string) error) (string, error) {
 		return "", errors.New("no\x1b")
@@ -249,7 +249,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	w.do, w.now = nil, w.now.Add(time.Hour)
-	w.keeper().Step(t.Context())
+	w.newJanitor().Step(t.Context())
 	if j := w.told[0]; j.Failures != 0 || j.Failed != 2 || j.Runs != 3 || !j.Good.Equal(w.now) {
 		t.Errorf("%+v", j)
 	}
@@ -258,7 +258,7 @@ func TestFailuresAreCounted(t *testing.T) {
 // A run whose turn was lost has failed, and is not noted as done.
 func TestALostTurn(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	k := w.keeper()
+	k := w.newJanitor()
 	k.Step(t.Context())
 	w.turn.lost, w.now = true, w.now.Add(time.Hour)
 	k.Step(t.Context())
@@ -270,7 +270,7 @@ func TestALostTurn(t *testing.T) {
 // What cannot be noted is not done.
 func TestNothingIsDoneUnnoted(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	k := w.keeper()
+	k := w.newJanitor()
 	k.Step(t.Context())
 	w.saves, w.now = errors.New("the disk is full"), w.now.Add(time.Hour)
 	k.Step(t.Context())
@@ -282,7 +282,7 @@ func TestNothingIsDoneUnnoted(t *testing.T) {
 
 func TestAClockThatIsPutBack(t *testing.T) {
 	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
-	k := w.keeper()
+	k := w.newJanitor()
 	k.Step(t.Context())
 	w.now = w.now.Add(time.Hour)
 	k.Step(t.Context())
@@ -353,7 +353,7 @@ func TestGoodIsKnownByAll(t *testing.T) {
 	client := servertest.Open(t, s.URL())
 	now := time.Date(2026, 11, 27, 1, 0, 0, 0, time.UTC)
 	fails, told := true, map[string]observe.Job{}
-	keeper := func(name string) *Keeper {
+	keeper := func(name string) *Janitor {
 		k, err := New(Options{Jobs: []*keyspace.Job{job(t, "tidy", "0 2 * * *", "")},
 			Zones: map[string]*time.Location{"": time.UTC}, Now: func() time.Time { return now },
 			Turn:  &ServerTurn{Of: "p", Client: func(context.Context) (*keywright.Client, error) { return client, nil }},
@@ -364,7 +364,7 @@ func TestGoodIsKnownByAll(t *testing.T) {
 				}
 				return "it did", nil
 			},
-			Told: func(all []observe.Job) { told[name] = all[0] }, Save: func([]byte) error { return nil }}, nil)
+			Changed: func(all []observe.Job) { told[name] = all[0] }, Save: func([]byte) error { return nil }}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,15 +57,15 @@ func entitiesCheckCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [entry]...",
 		Short: "Compare every item with every index entry",
-		Long: `Compares all items of the entities with all entries of their indexes, their ledger
-and their expiry times. Each item is compared in one step on the server, so that
+		Long: `Compares all items of the entities with all entries of their indexes, their index
+records and their expiry times. Each item is compared in one step on the server, so that
 writers at work cause no false alarm.
 
   missing  an item is not in an index it belongs to
   stale    an index holds an id whose item is gone, or has another value by now
   score    an item is in an index with another score than its field's
   ttl      an index, or an item (no index is named), never expires and should
-  ledger   what is written down of where an item is differs from its fields
+  ledger   the index record of an item differs from its fields
   expiry   the expiry time that is written down differs from the item's TTL
   form     a newer program keeps it in a form that this one does not know
 

@@ -64,7 +64,7 @@ func queuesCancelCommand(a *cli.App) *cobra.Command {
 		Use:   "cancel ENTRY [ID]...",
 		Short: "Remove jobs that wait",
 		Long: `Removes jobs that wait in a lane or for their time: those that are named, --all, or all
-with a text in their id (--text). If one has begun by then, its worker is told, and
+with a text in their id (--text). If one has begun by then, its worker is notified, and
 the job ends.
 
 ` + change.PlanHelp + `

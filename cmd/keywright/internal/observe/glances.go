@@ -154,7 +154,7 @@ func (t *Target) diagnoses(ctx context.Context) {
 		if err == nil {
 			d = doctor.Of(x)
 		}
-		t.settle(Diagnosed, func(s *State) *Mark { return &s.Server.Mark }, func(s *State) { s.Server.Value = &d }, began,
+		t.recordReading(Diagnosed, func(s *State) *Mark { return &s.Server.Mark }, func(s *State) { s.Server.Value = &d }, began,
 			t.Health, err)
 		if !waits(ctx, t.Health, nil) {
 			return

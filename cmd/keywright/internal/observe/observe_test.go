@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-func still(t *testing.T) *Target {
+func idleTarget(t *testing.T) *Target {
 	t.Helper()
 	target, err := New(Options{ID: "t", Now: time.Now, Every: time.Hour,
 		Declaration: Declaration{Keyspace: &keyspace.Keyspace{}}})
@@ -36,7 +36,7 @@ func next(t *testing.T, changes <-chan Change) Change {
 // it is notified that an audit has ended, and the last word of each run; what waits for it is bounded.
 func TestASlowSubscriberMissesNothingFinal(t *testing.T) {
 	t.Parallel()
-	target := still(t)
+	target := idleTarget(t)
 	changes, stop := target.Subscribe()
 	defer stop()
 	const runs = 50
@@ -78,7 +78,7 @@ func TestASlowSubscriberMissesNothingFinal(t *testing.T) {
 // what has found nothing sooner, ever more slowly.
 func TestNextAudit(t *testing.T) {
 	t.Parallel()
-	target := still(t)
+	target := idleTarget(t)
 	if wait, retry := target.next(true, retryMost); wait != time.Hour || retry != retryFirst {
 		t.Errorf("%v %v", wait, retry)
 	}

@@ -124,7 +124,7 @@ func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
 	if ctx.Err() == nil {
 		t.turns[r].spent.Store(int64(p.spent))
 		t.turns[r].calm.Store(audited && err == nil)
-		t.settle(r.told, r.mark, keep, began, t.every(r, p.spent), err)
+		t.recordReading(r.told, r.mark, keep, began, t.every(r, p.spent), err)
 	}
 	return p.spent
 }
@@ -172,11 +172,11 @@ func (t *Target) hurry() {
 	}
 }
 
-// settle puts what was read into its place in the state, and tells of it. What could not be read leaves
-// there what was read before.
-func (t *Target) settle(told What, at func(*State) *Mark, keep func(*State), began time.Time, every time.Duration,
+// recordReading puts what was read into its place in the state, and reports the change. After an error
+// the last reading stays there.
+func (t *Target) recordReading(part What, at func(*State) *Mark, keep func(*State), began time.Time, every time.Duration,
 	err error) {
-	t.change(told, func(s *State) {
+	t.change(part, func(s *State) {
 		if err != nil {
 			at(s).Failed = failed(at(s).Failed, t.Now(), err)
 			return

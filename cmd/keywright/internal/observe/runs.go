@@ -73,7 +73,7 @@ func (t *Target) moves(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		t.settle(Moved, func(s *State) *Mark { return &s.Moves.Mark }, func(s *State) { s.Moves.Value = &all }, began,
+		t.recordReading(Moved, func(s *State) *Mark { return &s.Moves.Mark }, func(s *State) { s.Moves.Value = &all }, began,
 			t.Health, err)
 		if !waits(ctx, t.Health, nil) {
 			return

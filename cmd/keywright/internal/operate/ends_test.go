@@ -15,15 +15,17 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// runner makes plans of one change; what executes them is set by a test.
-type runner struct {
+// fixedPlanner makes plans of one change; what executes them is set by a test.
+type fixedPlanner struct {
 	execute func(context.Context) (Outcome, error)
 	plan    func(context.Context) error
 }
 
-func (r *runner) Request(a Ask) (plan.Request, string, error) { return plan.Request{}, a.Verb, nil }
+func (r *fixedPlanner) Request(a Ask) (plan.Request, string, error) {
+	return plan.Request{}, a.Verb, nil
+}
 
-func (r *runner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
+func (r *fixedPlanner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
 	if r.plan != nil {
 		if err := r.plan(ctx); err != nil {
 			return nil, err
@@ -34,23 +36,23 @@ func (r *runner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.P
 	return p, p.Seal()
 }
 
-func (r *runner) Execute(ctx context.Context, _ string, _ func(int64)) (Outcome, error) {
+func (r *fixedPlanner) Execute(ctx context.Context, _ string, _ func(int64)) (Outcome, error) {
 	return r.execute(ctx)
 }
 
-// heard represents a queue of plans that can be waited for.
-type heard struct {
+// waitableQueue represents a queue of plans that can be waited for.
+type waitableQueue struct {
 	*testing.T
-	*Desk
+	*PlanQueue
 	told chan observe.Run
 }
 
-func opened(t *testing.T, dir string, r *runner) *heard {
+func opened(t *testing.T, dir string, r *fixedPlanner) *waitableQueue {
 	t.Helper()
-	d := &heard{T: t, told: make(chan observe.Run, 1000)}
+	d := &waitableQueue{T: t, told: make(chan observe.Run, 1000)}
 	var err error
-	if d.Desk, err = Open(dir, Options{Now: time.Now, Runners: map[string]Runner{"t": r},
-		Told: func(_ string, _ []observe.Run, changed observe.Run) { d.told <- changed }}); err != nil {
+	if d.PlanQueue, err = Open(dir, Options{Now: time.Now, Planners: map[string]Planner{"t": r},
+		Changed: func(_ string, _ []observe.Run, changed observe.Run) { d.told <- changed }}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
@@ -58,7 +60,7 @@ func opened(t *testing.T, dir string, r *runner) *heard {
 }
 
 // until waits for a run that is as it should be.
-func (d *heard) until(good func(observe.Run) bool) observe.Run {
+func (d *waitableQueue) until(good func(observe.Run) bool) observe.Run {
 	d.Helper()
 	for limit := time.After(expect.Patience); ; {
 		select {
@@ -72,7 +74,7 @@ func (d *heard) until(good func(observe.Run) bool) observe.Run {
 	}
 }
 
-func (d *heard) made() string {
+func (d *waitableQueue) made() string {
 	d.Helper()
 	id, made, err := d.Make("t", By{User: "u"}, Ask{Verb: "clean"})
 	if err != nil {
@@ -95,7 +97,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := opened(t, dir, &runner{})
+	d := opened(t, dir, &fixedPlanner{})
 	said := strings.Join(d.Skipped, "\n")
 	for _, name := range []string{"damaged.run: ", "newer.run: ", "renamed.run: ", "large.run: "} {
 		if strings.Count(said, name) != 1 {
@@ -110,7 +112,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 // TestNothingBeginsWhileItEnds: a queue of plans that is closed makes no plan.
 func TestNothingBeginsWhileItEnds(t *testing.T) {
 	t.Parallel()
-	d := opened(t, t.TempDir(), &runner{})
+	d := opened(t, t.TempDir(), &fixedPlanner{})
 	d.end()
 	_, _, err := d.Make("t", By{User: "u"}, Ask{Verb: "clean"})
 	if r, ok := errors.AsType[*Refusal](err); !ok || r.Code != "stopping" || len(d.runs) > 0 {
@@ -122,7 +124,7 @@ func TestNothingBeginsWhileItEnds(t *testing.T) {
 func TestAnEndThatCannotBeLogged(t *testing.T) {
 	t.Parallel()
 	dir, goes := t.TempDir(), make(chan struct{})
-	d := opened(t, dir, &runner{execute: func(context.Context) (Outcome, error) {
+	d := opened(t, dir, &fixedPlanner{execute: func(context.Context) (Outcome, error) {
 		<-goes
 		return Outcome{Complete: true, Total: journal.KeyCounts{Keys: 1}}, nil
 	}})
@@ -148,7 +150,7 @@ func TestAnEndThatCannotBeLogged(t *testing.T) {
 func TestAnErrorWhileItStops(t *testing.T) {
 	t.Parallel()
 	for what, want := range map[string]observe.RunState{"": observe.Stopped, "the disk is broken": observe.Failing} {
-		d := opened(t, t.TempDir(), &runner{execute: func(ctx context.Context) (Outcome, error) {
+		d := opened(t, t.TempDir(), &fixedPlanner{execute: func(ctx context.Context) (Outcome, error) {
 			<-ctx.Done()
 			if what == "" {
 				return Outcome{}, &Refusal{Code: Interrupted, Message: "interrupted"}
@@ -163,7 +165,7 @@ func TestAnErrorWhileItStops(t *testing.T) {
 			t.Errorf("%s %q, not %s %q", r.State, r.Problem, want, what)
 		}
 	}
-	d := opened(t, t.TempDir(), &runner{plan: func(ctx context.Context) error {
+	d := opened(t, t.TempDir(), &fixedPlanner{plan: func(ctx context.Context) error {
 		<-ctx.Done()
 		return errors.New("the disk is broken")
 	}})

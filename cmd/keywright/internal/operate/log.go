@@ -41,7 +41,7 @@ type entry struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (d *Desk) entry(r *run, by By, action string) entry {
+func (d *PlanQueue) entry(r *run, by By, action string) entry {
 	e := entry{At: d.Now().UTC().Format(time.RFC3339Nano), User: by.User, From: by.From, Action: action,
 		Target: r.Target, Run: r.ID,
 		Plan: r.Brief.Plan, Verb: r.Verb, Title: r.Title, State: string(r.State), Problem: r.Problem}
@@ -62,7 +62,7 @@ type glance struct {
 }
 
 // Look notes that a user looks at the value of a key, before the value is read. What cannot be noted is refused.
-func (d *Desk) Look(target string, by By, key []byte) error {
+func (d *PlanQueue) Look(target string, by By, key []byte) error {
 	err := d.looks.write("look", glance{d.Now().UTC().Format(time.RFC3339Nano), by.User, by.From, "look", target, finding.Cut(key)})
 	if err != nil {
 		return refusal("not-logged", "look at the disk: each look at a value is noted before",
@@ -81,7 +81,7 @@ type log struct {
 }
 
 // newLog returns a log of the folder.
-func (d *Desk) newLog(name string, kept int) *log {
+func (d *PlanQueue) newLog(name string, kept int) *log {
 	return &log{path: filepath.Join(d.dir, name), kept: kept, sink: d.Sink, now: d.Now}
 }
 

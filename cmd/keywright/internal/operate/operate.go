@@ -32,16 +32,16 @@ type Ask struct {
 	Options map[string]string // of the verb
 }
 
-// Runner makes and executes the plans of one target. Its errors are for people.
-type Runner interface {
+// Planner makes and executes the plans of one target. Its errors are for people.
+type Planner interface {
 	// Request says what an ask is as the request of a plan, and its wording. It looks at
 	// no server. What cannot be asked is a Refusal.
 	Request(a Ask) (q plan.Request, title string, err error)
 	// Plan makes a plan. It changes nothing.
 	Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error)
 	// Execute executes the plan in a file, if it holds still, and goes on where an earlier
-	// execution of it was. told is called with the things that were decided about.
-	Execute(ctx context.Context, path string, told func(done int64)) (Outcome, error)
+	// execution of it was. decided is called with the number of things that were decided about.
+	Execute(ctx context.Context, path string, decided func(done int64)) (Outcome, error)
 }
 
 // Outcome describes what an execution did, the earlier ones of the plan included.
@@ -79,15 +79,15 @@ const (
 
 // Options says where plans are kept and who is notified.
 type Options struct {
-	Runners map[string]Runner // by target, at first: see Attend
-	// Told is called at each change of a run, with all runs of its target, the newest first.
-	Told func(target string, all []observe.Run, changed observe.Run)
-	Now  func() time.Time
-	Sink *slog.Logger // gets each line of the logs when it is on the disk; nil: none
+	Planners map[string]Planner // by target, at first: see Attend
+	// Changed is called at each change of a run, with all runs of its target, the newest first.
+	Changed func(target string, all []observe.Run, changed observe.Run)
+	Now     func() time.Time
+	Sink    *slog.Logger // gets each line of the logs when it is on the disk; nil: none
 }
 
-// Desk keeps plans and executes them. Its methods may be called by several goroutines.
-type Desk struct {
+// PlanQueue keeps plans and executes them. Its methods may be called by several goroutines.
+type PlanQueue struct {
 	Options
 	Skipped []string // files of runs that could not be read when it was opened, and why: they are left as they are
 
@@ -103,7 +103,7 @@ type Desk struct {
 
 	mu       sync.Mutex
 	runs     map[string]*run
-	attended map[string]Runner // by target
+	attended map[string]Planner // by target
 }
 
 // run represents one plan and what became of it.
@@ -117,7 +117,7 @@ type run struct {
 
 // Open opens the folder, or makes it. One process has it at a time. What was under way when
 // the program ended is interrupted, and goes on when it is applied again.
-func Open(dir string, o Options) (*Desk, error) {
+func Open(dir string, o Options) (*PlanQueue, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -128,24 +128,24 @@ func Open(dir string, o Options) (*Desk, error) {
 	if err := filelock.Lock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
 	}
-	d := &Desk{Options: o, dir: dir, lock: lock, runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
+	d := &PlanQueue{Options: o, dir: dir, lock: lock, runs: map[string]*run{}, attended: maps.Clone(o.Planners)}
 	d.log, d.asked, d.looks = d.newLog("changes.log", keptLogs), d.newLog("plans.log", keptPlans),
 		d.newLog("looks.log", keptLogs)
 	if d.attended == nil {
-		d.attended = map[string]Runner{}
+		d.attended = map[string]Planner{}
 	}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	if err := d.load(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	for target := range o.Runners {
-		d.Told(target, d.list(target), observe.Run{})
+	for target := range o.Planners {
+		d.Changed(target, d.list(target), observe.Run{})
 	}
 	return d, nil
 }
 
 // Attend takes plans of a target from now on, with nil no more: what is under way goes on.
-func (d *Desk) Attend(target string, r Runner) {
+func (d *PlanQueue) Attend(target string, r Planner) {
 	d.mu.Lock()
 	d.attended = maps.Clone(d.attended)
 	if d.attended[target] = r; r == nil {
@@ -153,29 +153,29 @@ func (d *Desk) Attend(target string, r Runner) {
 	}
 	d.mu.Unlock()
 	if r != nil {
-		d.Told(target, d.list(target), observe.Run{})
+		d.Changed(target, d.list(target), observe.Run{})
 	}
 }
 
-// runner returns what makes and executes plans of a target, with the lock held; nil: none are made.
-func (d *Desk) runner(target string) Runner { return d.attended[target] }
+// planner returns what makes and executes plans of a target, with the lock held; nil: none are made.
+func (d *PlanQueue) planner(target string) Planner { return d.attended[target] }
 
 // Close interrupts what is under way, and waits for it.
-func (d *Desk) Close() error {
+func (d *PlanQueue) Close() error {
 	d.end()
 	d.work.Wait()
 	return d.lock.Close()
 }
 
 // list returns the runs of a target, the newest first.
-func (d *Desk) list(target string) (out []observe.Run) {
+func (d *PlanQueue) list(target string) (out []observe.Run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.listed(target)
 }
 
 // listed returns list with the lock held.
-func (d *Desk) listed(target string) (out []observe.Run) {
+func (d *PlanQueue) listed(target string) (out []observe.Run) {
 	for _, r := range d.runs {
 		if r.Target == target {
 			out = append(out, r.Run)
@@ -194,7 +194,7 @@ type Detail struct {
 }
 
 // Get gives one run of a target.
-func (d *Desk) Get(target, id string) (Detail, bool) {
+func (d *PlanQueue) Get(target, id string) (Detail, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.runs[id]
@@ -205,7 +205,7 @@ func (d *Desk) Get(target, id string) (Detail, bool) {
 }
 
 // change changes a run, keeps it, and tells it.
-func (d *Desk) change(r *run, set func()) error {
+func (d *PlanQueue) change(r *run, set func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	set()
@@ -215,13 +215,13 @@ func (d *Desk) change(r *run, set func()) error {
 }
 
 // tell tells of a run, with the lock held.
-func (d *Desk) tell(r *run) {
+func (d *PlanQueue) tell(r *run) {
 	r.talked = d.Now()
-	d.Told(r.Target, d.listed(r.Target), r.Run)
+	d.Changed(r.Target, d.listed(r.Target), r.Run)
 }
 
 // progress notes how far a run is. It tells of it now and then.
-func (d *Desk) progress(r *run, done int64) {
+func (d *PlanQueue) progress(r *run, done int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.Done = done; d.Now().Sub(r.talked) >= tellEvery {

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// hands represents a runner whose work a test lets go on.
+// hands represents a planner whose work a test lets go on.
 type hands struct {
 	mu       sync.Mutex
 	changes  int64
@@ -63,10 +63,10 @@ func (h *hands) Execute(ctx context.Context, path string, told func(int64)) (Out
 	return Outcome{Total: journal.KeyCounts{Keys: h.changes, Changed: h.changes}, Complete: h.doErr == nil}, h.doErr
 }
 
-func desk(t *testing.T, dir string, h *hands) *Desk {
+func newQueue(t *testing.T, dir string, h *hands) *PlanQueue {
 	t.Helper()
 	d, err := Open(dir,
-		Options{Runners: map[string]Runner{"a": h}, Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}})
+		Options{Planners: map[string]Planner{"a": h}, Now: time.Now, Changed: func(string, []observe.Run, observe.Run) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func desk(t *testing.T, dir string, h *hands) *Desk {
 
 var alice = By{User: "alice", From: "10.0.0.1"}
 
-func makes(t *testing.T, d *Desk) string {
+func makes(t *testing.T, d *PlanQueue) string {
 	t.Helper()
 	id, made, err := d.Make("a", alice, Ask{Verb: "clean"})
 	if err != nil {
@@ -85,7 +85,7 @@ func makes(t *testing.T, d *Desk) string {
 	return id
 }
 
-func state(t *testing.T, d *Desk, id string) Detail {
+func state(t *testing.T, d *PlanQueue, id string) Detail {
 	t.Helper()
 	out, ok := d.Get("a", id)
 	if !ok {
@@ -104,7 +104,7 @@ func refuses(t *testing.T, err error, code string) {
 func TestAPlanIsMadeAppliedAndLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := desk(t, dir, &hands{changes: 3})
+	d := newQueue(t, dir, &hands{changes: 3})
 	id := makes(t, d)
 	if r := state(t, d, id); r.State != observe.Planned || r.Change != 3 || r.By != "alice" {
 		t.Errorf("%+v", r)
@@ -141,9 +141,9 @@ func TestAPlanIsMadeAppliedAndLogged(t *testing.T) {
 func TestAFolderIsOfOneProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := desk(t, dir, &hands{})
+	d := newQueue(t, dir, &hands{})
 	defer d.Close()
-	if _, err := Open(dir, Options{Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}}); err == nil {
+	if _, err := Open(dir, Options{Now: time.Now, Changed: func(string, []observe.Run, observe.Run) {}}); err == nil {
 		t.Error("a second one has it too")
 	}
 }
@@ -151,7 +151,7 @@ func TestAFolderIsOfOneProcess(t *testing.T) {
 func TestWhatIsUnderWayIsStoppedAndGoesOn(t *testing.T) {
 	t.Parallel()
 	h := &hands{changes: 3, held: make(chan struct{}), began: make(chan struct{}, 4)}
-	d := desk(t, t.TempDir(), h)
+	d := newQueue(t, t.TempDir(), h)
 	id, other := makes(t, d), makes(t, d)
 	if err := d.Apply("a", id, alice); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := &hands{changes: 3, held: make(chan struct{}), began: make(chan struct{}, 4)}
-	d := desk(t, dir, h)
+	d := newQueue(t, dir, h)
 	id := makes(t, d)
 	if err := d.Apply("a", id, alice); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d = desk(t, dir, &hands{changes: 3})
+	d = newQueue(t, dir, &hands{changes: 3})
 	defer d.Close()
 	if r := state(t, d, id); r.State != observe.Interrupted || r.Hint == "" {
 		t.Errorf("%+v", r)
@@ -215,7 +215,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 func TestAKilledRunIsWoken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := desk(t, dir, &hands{changes: 3})
+	d := newQueue(t, dir, &hands{changes: 3})
 	id := makes(t, d)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestAKilledRunIsWoken(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "other"+recordName), []byte("{}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d := desk(t, dir, &hands{changes: 3})
+		d := newQueue(t, dir, &hands{changes: 3})
 		if r := state(t, d, id); r.State != is {
 			t.Errorf("%s is woken as %s, not %s", was, r.State, is)
 		}
@@ -253,7 +253,7 @@ func TestWhatCannotBeLoggedIsNotDone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := &hands{changes: 3}
-	d := desk(t, dir, h)
+	d := newQueue(t, dir, h)
 	defer d.Close()
 	id := makes(t, d)
 	d.log.path, d.asked.path = filepath.Join(dir, "no", "folder"), filepath.Join(dir, "no", "folder")
@@ -269,7 +269,7 @@ func TestWhatCannotBeLoggedIsNotDone(t *testing.T) {
 func TestTheFolderIsBounded(t *testing.T) {
 	t.Parallel()
 	h := &hands{changes: 1}
-	d := desk(t, t.TempDir(), h)
+	d := newQueue(t, t.TempDir(), h)
 	defer d.Close()
 	waits := makes(t, d)
 	h.planErr = errors.New("no")
@@ -291,7 +291,7 @@ func TestTheFolderIsBounded(t *testing.T) {
 // A target that is attended to no more takes no plans, and its plans stay.
 func TestATargetComesAndGoes(t *testing.T) {
 	t.Parallel()
-	d := desk(t, t.TempDir(), &hands{changes: 1})
+	d := newQueue(t, t.TempDir(), &hands{changes: 1})
 	defer d.Close()
 	id := makes(t, d)
 	d.Attend("a", nil)

@@ -61,10 +61,10 @@ const (
 	planName   = ".plan"
 )
 
-func (d *Desk) planFile(id string) string { return filepath.Join(d.dir, id+planName) }
+func (d *PlanQueue) planFile(id string) string { return filepath.Join(d.dir, id+planName) }
 
 // save writes the file of a run, whole or not at all.
-func (d *Desk) save(r *record) error {
+func (d *PlanQueue) save(r *record) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (d *Desk) save(r *record) error {
 }
 
 // remove removes all files of a run, its own at last.
-func (d *Desk) remove(id string) error {
+func (d *PlanQueue) remove(id string) error {
 	names, err := filepath.Glob(filepath.Join(d.dir, id+".*"))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (d *Desk) remove(id string) error {
 }
 
 // load reads the runs of the folder.
-func (d *Desk) load() error {
+func (d *PlanQueue) load() error {
 	names, err := filepath.Glob(filepath.Join(d.dir, "*"+recordName))
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (d *Desk) load() error {
 }
 
 // wake says of a run that was under way when the program ended that it is not.
-func (d *Desk) wake(r *run) error {
+func (d *PlanQueue) wake(r *run) error {
 	switch r.State {
 	case observe.Planning:
 		r.State, r.Problem = observe.Refused, "keywright serve ended while it was made"

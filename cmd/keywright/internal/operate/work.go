@@ -19,14 +19,14 @@ type By struct{ User, From string }
 
 // Make begins to make a plan, which changes nothing, and gives its id and a channel that is
 // closed when it is made or refused.
-func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{}, err error) {
+func (d *PlanQueue) Make(target string, by By, a Ask) (id string, made <-chan struct{}, err error) {
 	d.mu.Lock()
-	runner := d.runner(target)
+	planner := d.planner(target)
 	d.mu.Unlock()
-	if runner == nil {
+	if planner == nil {
 		return "", nil, refusal("no-server", "", "%s is a snapshot file: there is nothing to change", target)
 	}
-	q, title, err := runner.Request(a)
+	q, title, err := planner.Request(a)
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,7 +62,7 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 	d.work.Go(func() {
 		defer close(done)
 		defer stop()
-		d.plan(ctx, r, runner, q)
+		d.plan(ctx, r, planner, q)
 	})
 	d.tell(r)
 	return r.ID, done, nil
@@ -87,8 +87,8 @@ func unlogged(err error) error {
 }
 
 // plan makes a plan.
-func (d *Desk) plan(ctx context.Context, r *run, runner Runner, q plan.Request) {
-	p, err := runner.Plan(ctx, r.Verb, q)
+func (d *PlanQueue) plan(ctx context.Context, r *run, planner Planner, q plan.Request) {
+	p, err := planner.Plan(ctx, r.Verb, q)
 	if err == nil {
 		err = d.keep(r.ID, p)
 	}
@@ -125,7 +125,7 @@ var goesOn = map[observe.RunState]bool{observe.Planned: true, observe.Stopped: t
 	observe.Failing: true}
 
 // Apply begins to execute a plan, or goes on with it.
-func (d *Desk) Apply(target, id string, by By) error {
+func (d *PlanQueue) Apply(target, id string, by By) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.runs[id]
@@ -139,8 +139,8 @@ func (d *Desk) Apply(target, id string, by By) error {
 	case r.Brief.Change == 0 && r.Brief.Listed == 0:
 		return refusal("nothing", "", "there is nothing to change")
 	}
-	runner := d.runner(target)
-	if runner == nil {
+	planner := d.planner(target)
+	if planner == nil {
 		return refusal("no-server", "", "%s is not watched: there is nothing to change", target)
 	}
 	if busy := d.busy(target, observe.Underway, observe.Stopping); busy != nil {
@@ -161,14 +161,14 @@ func (d *Desk) Apply(target, id string, by By) error {
 	d.work.Go(func() {
 		defer close(r.ended)
 		defer stop()
-		d.execute(ctx, r, runner)
+		d.execute(ctx, r, planner)
 	})
 	d.tell(r)
 	return nil
 }
 
 // Wait waits until what is executed has ended. Where ctx ends first it is stopped, and waited for.
-func (d *Desk) Wait(ctx context.Context, target, id string, by By) (Detail, bool) {
+func (d *PlanQueue) Wait(ctx context.Context, target, id string, by By) (Detail, bool) {
 	d.mu.Lock()
 	r := d.runs[id]
 	var ended chan struct{}
@@ -188,7 +188,7 @@ func (d *Desk) Wait(ctx context.Context, target, id string, by By) (Detail, bool
 }
 
 // Forget removes a plan that nothing came of: nothing was changed, and nothing is under way.
-func (d *Desk) Forget(target, id string) error {
+func (d *PlanQueue) Forget(target, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.runs[id]
@@ -199,13 +199,13 @@ func (d *Desk) Forget(target, id string) error {
 		return err
 	}
 	delete(d.runs, id)
-	d.Told(target, d.listed(target), observe.Run{})
+	d.Changed(target, d.listed(target), observe.Run{})
 	return nil
 }
 
 // execute executes a plan.
-func (d *Desk) execute(ctx context.Context, r *run, runner Runner) {
-	out, err := runner.Execute(ctx, d.planFile(r.ID), func(done int64) { d.progress(r, done) })
+func (d *PlanQueue) execute(ctx context.Context, r *run, planner Planner) {
+	out, err := planner.Execute(ctx, d.planFile(r.ID), func(done int64) { d.progress(r, done) })
 	_ = d.change(r, func() {
 		r.stop, r.Ended = nil, d.Now()
 		if out.Total.Keys > 0 || err == nil {
@@ -224,7 +224,7 @@ func (d *Desk) execute(ctx context.Context, r *run, runner Runner) {
 }
 
 // ended returns the state of a run that has ended.
-func (d *Desk) ended(r *run, out Outcome, err error) (state observe.RunState, problem, hint string) {
+func (d *PlanQueue) ended(r *run, out Outcome, err error) (state observe.RunState, problem, hint string) {
 	switch {
 	case err == nil && out.Complete:
 		return observe.Done, "", ""
@@ -243,7 +243,7 @@ func (d *Desk) ended(r *run, out Outcome, err error) (state observe.RunState, pr
 }
 
 // Stop stops what is under way: what has begun is waited for.
-func (d *Desk) Stop(target, id string, by By) error {
+func (d *PlanQueue) Stop(target, id string, by By) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.runs[id]
@@ -264,7 +264,7 @@ func (d *Desk) Stop(target, id string, by By) error {
 }
 
 // busy returns a run of a target that is in one of some states; nil: none is.
-func (d *Desk) busy(target string, states ...observe.RunState) *run {
+func (d *PlanQueue) busy(target string, states ...observe.RunState) *run {
 	for _, r := range d.runs {
 		for _, s := range states {
 			if r.Target == target && r.State == s {
@@ -276,7 +276,7 @@ func (d *Desk) busy(target string, states ...observe.RunState) *run {
 }
 
 // room removes the oldest runs, those that are over first, until there is room for one more.
-func (d *Desk) room() error {
+func (d *PlanQueue) room() error {
 	for len(d.runs) >= maxRuns {
 		var oldest *run
 		for _, r := range d.runs {
@@ -302,7 +302,7 @@ func (d *Desk) room() error {
 func over(r *run) bool { return r.State == observe.Done || r.State == observe.Refused }
 
 // keep writes the plan of a run.
-func (d *Desk) keep(id string, p *plan.Plan) error {
+func (d *PlanQueue) keep(id string, p *plan.Plan) error {
 	f, err := os.OpenFile(d.planFile(id), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -236,7 +236,7 @@ func (s *soil) strays(each int) {
 func (s *soil) foreign(each int) {
 	for i := range each * min(1, len(s.ks.Foreign)) {
 		glob := s.ks.Foreign[i%len(s.ks.Foreign)].Text
-		s.add(Foreign, "", s.loose(strings.ReplaceAll(glob, "*", s.word()+":"+s.uuid())))
+		s.add(Foreign, "", s.loose(strings.ReplaceAll(glob, "*", s.randomWord()+":"+s.uuid())))
 	}
 }
 
@@ -251,12 +251,12 @@ type owner struct {
 	items   []match.Item
 }
 
-// nobody is the rank of a key that no pattern matches.
-const nobody = -1
+// noOwner is the rank of a key that no pattern matches.
+const noOwner = -1
 
 // ranks says where the name of a planted key belongs.
 var ranks = map[Fault]int{
-	Legacy: keyspace.RankLegacy, Foreign: keyspace.RankForeign, Typo: keyspace.RankOwned, Stray: nobody,
+	Legacy: keyspace.RankLegacy, Foreign: keyspace.RankForeign, Typo: keyspace.RankOwned, Stray: noOwner,
 }
 
 func newOwner(ks *keyspace.Keyspace) (*owner, error) {
@@ -272,5 +272,5 @@ func (o *owner) of(key []byte) int {
 	if i := o.matcher.Match(key, nil); i != match.None {
 		return o.items[i].Rank
 	}
-	return nobody
+	return noOwner
 }

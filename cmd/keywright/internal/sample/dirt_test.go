@@ -56,7 +56,7 @@ func faults(ks *keyspace.Keyspace, o *owner, k Key) []Fault {
 		return []Fault{Foreign}
 	case keyspace.RankOwned:
 		return []Fault{Typo}
-	case nobody:
+	case noOwner:
 		return []Fault{Stray}
 	}
 	var out []Fault

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keywright/keywright/entity/ledger"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
@@ -91,10 +91,10 @@ func (ix *indexer) add(item Key, known map[string]string) {
 // bookkeeping is what an entity keeps beside its indexes: when each item ends,
 // where it is, and who sweeps.
 func (ix *indexer) bookkeeping(item Key, known map[string]string) {
-	var record []ledger.Place
+	var record []indexrecord.Place
 	for _, index := range ix.entry.Index {
 		if index.Field != "" || index.Score != "expires" {
-			place := ledger.Place{Index: index.Name, Value: known[index.Field], All: index.Field == ""}
+			place := indexrecord.Place{Index: index.Name, Value: known[index.Field], All: index.Field == ""}
 			to := &place.Prefix
 			for _, e := range index.Key.Pattern.Elements() {
 				if e.Placeholder < 0 {
@@ -119,9 +119,9 @@ func (ix *indexer) bookkeeping(item Key, known map[string]string) {
 			ix.append(decl, key, item, [][]byte{ix.score(keyspace.Index{Score: "expires"}, item, known), id})
 		case "ledger":
 			if _, made := ix.at[string(key)]; !made {
-				ix.append(decl, key, item, [][]byte{nil, ledger.Complete(record...)})
+				ix.append(decl, key, item, [][]byte{nil, indexrecord.Complete(record...)})
 			}
-			ix.append(decl, key, item, [][]byte{id, ledger.Record(record...)})
+			ix.append(decl, key, item, [][]byte{id, indexrecord.Encode(record...)})
 		case "sweep", "pressure":
 			if _, made := ix.at[string(key)]; !made {
 				ix.append(decl, key, item, [][]byte{[]byte("sample")})

@@ -104,14 +104,14 @@ func hexDigits(t scalar.Type) int {
 	return t.N
 }
 
-func (g *maker) word() string { return words[g.IntN(len(words))] }
+func (g *maker) randomWord() string { return words[g.IntN(len(words))] }
 
-func (g *maker) identifier() string { return g.word() + "-" + strconv.Itoa(g.IntN(1_000_000)) }
+func (g *maker) identifier() string { return g.randomWord() + "-" + strconv.Itoa(g.IntN(1_000_000)) }
 
 func (g *maker) text() string {
 	parts := make([]string, 2+g.IntN(6))
 	for i := range parts {
-		parts[i] = g.word()
+		parts[i] = g.randomWord()
 	}
 	return strings.Join(parts, " ")
 }
@@ -121,7 +121,7 @@ func (g *maker) json() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"id":%d,"name":%q,"active":%t`, g.IntN(1_000_000), g.text(), g.IntN(2) == 0)
 	for range g.IntN(8) {
-		fmt.Fprintf(&b, `,"%s_%d":%q`, g.word(), g.IntN(1000), g.text())
+		fmt.Fprintf(&b, `,"%s_%d":%q`, g.randomWord(), g.IntN(1000), g.text())
 	}
 	return b.String() + "}"
 }

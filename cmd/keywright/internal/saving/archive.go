@@ -174,7 +174,7 @@ func sizeOf(path string) int64 {
 
 // Verified reads all of an archive.
 func Verified(ctx context.Context, path string, keys archivefile.Keys) (*ArchiveReport, error) {
-	defer cli.Lean()()
+	defer cli.LimitMemory()()
 	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return nil, sources.NoArchive(path, err)

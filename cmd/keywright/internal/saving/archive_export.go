@@ -119,7 +119,7 @@ func archiveExport(ctx context.Context, a *cli.App, path string, o *exporting) e
 		return err
 	}
 	defer in.Close()
-	defer cli.Lean()()
+	defer cli.LimitMemory()()
 	said := TornIn(in.Chain, everyKey)
 	torn := map[string]bool{}
 	for _, key := range said.TornKeys {

@@ -161,7 +161,7 @@ func Backup(ctx context.Context, a *cli.App, o *Backing) error {
 		return err
 	}
 	defer done()
-	defer cli.Lean()()
+	defer cli.LimitMemory()()
 	b := &backupRun{Backing: o, App: a, sel: sel, ks: ks, declaration: cli.DeclarationDigest(ks)}
 	defer b.release()
 	if len(o.base) > 0 {

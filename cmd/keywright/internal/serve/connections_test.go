@@ -61,8 +61,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAddressesOfClientsOfAProxy: clients of a proxy are told apart by what it says, and of any other nothing is read:
-// one that signs in wrongly again and again locks no other out.
+// TestAddressesOfClientsOfAProxy: clients of a proxy differ by the address that it sends, and of any other nothing is
+// read: one that signs in wrongly again and again locks no other out.
 func TestAddressesOfClientsOfAProxy(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, serve.Guard{TLS: true,

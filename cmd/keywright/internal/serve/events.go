@@ -83,7 +83,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-s.closed:
 			return
-		case <-others: // the client comes again, and hears of those that there are then
+		case <-others: // the client connects again, and receives those that there are then
 			return
 		case <-tick.C:
 			fmt.Fprint(w, ": still here\n\n")

@@ -60,5 +60,5 @@ func rowOfBroken(b Broken) TargetRow {
 		Why: b.Why, Measured: Measured{Read: Read{Stale: true}}}
 }
 
-// Target returns a target that is watched; nil: there is none of that ID.
+// Target returns a target that is watched; nil: no target has that ID.
 func (s *Server) Target(id string) *observe.Target { return s.find(id) }

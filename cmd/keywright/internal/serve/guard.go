@@ -157,7 +157,7 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 	return caller{User: User{"local", role}, proof: "local"}, true
 }
 
-// hasUsers reports whether users are told apart: else each client is the local one. It does not
+// hasUsers reports whether clients sign in as users: else each client is the local one. It does not
 // change when tokens are taken out.
 func (s *Server) hasUsers() bool {
 	return len(s.Guard.Tokens) > 0 || s.Guard.Proxy != nil && s.Guard.Proxy.Header != ""

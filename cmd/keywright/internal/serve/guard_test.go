@@ -25,20 +25,20 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// still represents a runner of plans that change nothing.
-type still struct{}
+// noopPlanner makes plans that change nothing.
+type noopPlanner struct{}
 
-func (*still) Request(a operate.Ask) (plan.Request, string, error) {
+func (*noopPlanner) Request(a operate.Ask) (plan.Request, string, error) {
 	return plan.Request{Entries: []string{a.Select["entry"]}}, a.Verb, nil
 }
 
-func (*still) Plan(_ context.Context, verb string, q plan.Request) (*plan.Plan, error) {
+func (*noopPlanner) Plan(_ context.Context, verb string, q plan.Request) (*plan.Plan, error) {
 	p := &plan.Plan{Format: plan.Format, Verb: verb, Request: q, Total: plan.Counts{Keys: 1, Change: 1},
 		Entries: []plan.Part{{Entry: "e", Counts: plan.Counts{Keys: 1, Change: 1}}}}
 	return p, p.Seal()
 }
 
-func (*still) Execute(ctx context.Context, _ string, _ func(int64)) (operate.Outcome, error) {
+func (*noopPlanner) Execute(ctx context.Context, _ string, _ func(int64)) (operate.Outcome, error) {
 	<-ctx.Done()
 	return operate.Outcome{Total: journal.KeyCounts{Keys: 1}}, ctx.Err()
 }
@@ -58,8 +58,8 @@ func newGate(t *testing.T, g serve.Guard) *guarded {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Runners: map[string]operate.Runner{"main": &still{}},
-		Told: func(_ string, all []observe.Run, changed observe.Run) { target.Ran(all, changed) }})
+	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Planners: map[string]operate.Planner{"main": &noopPlanner{}},
+		Changed: func(_ string, all []observe.Run, changed observe.Run) { target.Ran(all, changed) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,8 +274,8 @@ func TestRequestsAreLimited(t *testing.T) {
 		append(asJSON, "from", "9.9.9.9:1")...))
 }
 
-// TestTokensEnd: a token that has ended is refused and told so, by itself, when signing in, and in a session that was
-// begun before.
+// TestTokensEnd: a token that has expired is refused with that reason, by itself, when signing in, and in a session
+// that was begun before.
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -279,7 +279,7 @@ func measureOthers(x *exposition, id string, st observe.State) {
 			}{{"keywright_server_memory_bytes", "Memory that a server uses.", shard.Memory},
 				{"keywright_server_max_memory_bytes", "Memory that a server may use; 0: no limit.", shard.MaxMemory},
 				{"keywright_server_clients", "Clients of a server.", shard.Clients}} {
-				if one.figure != nil { // it is told
+				if one.figure != nil { // it is reported
 					x.add(one.name, one.help, float64(*one.figure), "target", id, "address", shard.Address)
 				}
 			}

@@ -24,7 +24,7 @@ type NowList struct {
 type NowRow struct {
 	alert.Condition
 	Since  Stamp `json:"since"`
-	Silent bool  `json:"silenced"` // webhooks are not told of it
+	Silent bool  `json:"silenced"` // webhooks are not called for it
 }
 
 var nowRoutes = []route{

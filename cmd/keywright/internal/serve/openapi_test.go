@@ -9,7 +9,7 @@ import (
 )
 
 // TestTheDescriptionIsComplete: each operation has a name of its own, a summary, all placeholders of its path, and
-// answers whose schemas are there; what changes something has the header for it; the ways to sign in are told.
+// answers whose schemas are there; what changes something has the header for it; the ways to sign in are documented.
 func TestTheDescriptionIsComplete(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

@@ -211,7 +211,7 @@ func measureNow(t *observe.Target, at time.Time, out map[string]history.Point) {
 	}
 }
 
-// maxChanged bounds what is told of changes.
+// maxChanged bounds how many changes are reported.
 const maxChanged = 50
 
 // union returns rows, with those that are there no more: rows of no key.

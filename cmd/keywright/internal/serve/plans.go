@@ -166,15 +166,15 @@ func makePlan(q *request) (any, error) {
 }
 
 func applyPlan(q *request) (any, error) {
-	return q.act(func(d *operate.Desk, id string) error { return d.Apply(q.target.ID, id, q.by()) })
+	return q.act(func(d *operate.PlanQueue, id string) error { return d.Apply(q.target.ID, id, q.by()) })
 }
 
 func stopPlan(q *request) (any, error) {
-	return q.act(func(d *operate.Desk, id string) error { return d.Stop(q.target.ID, id, q.by()) })
+	return q.act(func(d *operate.PlanQueue, id string) error { return d.Stop(q.target.ID, id, q.by()) })
 }
 
 // act does something with the plan of a path.
-func (q *request) act(do func(d *operate.Desk, id string) error) (any, error) {
+func (q *request) act(do func(d *operate.PlanQueue, id string) error) (any, error) {
 	if failed := q.changes(); failed != nil {
 		return nil, failed
 	}

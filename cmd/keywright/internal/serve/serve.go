@@ -30,7 +30,7 @@ type Options struct {
 	Files   fs.FS // the dashboard; nil: the API alone
 	Version string
 	Guard   Guard
-	Desk    *operate.Desk // nil: nothing can be changed
+	Desk    *operate.PlanQueue // nil: nothing can be changed
 	// Alerts gives what is wrong with a target now, and how much more there is; nil: no one judges that.
 	Alerts func(target string) (now []alert.Alert, left int64)
 	Now    func() time.Time

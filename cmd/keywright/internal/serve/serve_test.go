@@ -158,8 +158,8 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 		t.Fatal(err)
 	}
 	desk, err := operate.Open(t.TempDir(),
-		operate.Options{Now: time.Now, Runners: map[string]operate.Runner{"main": &still{}},
-			Told: func(_ string, all []observe.Run, changed observe.Run) { r.target.Ran(all, changed) }})
+		operate.Options{Now: time.Now, Planners: map[string]operate.Planner{"main": &noopPlanner{}},
+			Changed: func(_ string, all []observe.Run, changed observe.Run) { r.target.Ran(all, changed) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	return r
 }
 
-// breaking represents a source that did not see everything while it is told so.
+// breaking represents a source that does not see everything while a test says so.
 type breaking struct {
 	source.Source
 	now *atomic.Bool
@@ -377,7 +377,7 @@ func TestOverviewAddsUp(t *testing.T) {
 	}
 }
 
-// An audit that is not whole is told beside the whole one, and never takes its place; a
+// An audit that is not whole is shown beside the whole one, and never takes its place; a
 // server that is away leaves the figures there and says that they are stale; one that
 // is back or flushed is audited again.
 func TestWholeFiguresStay(t *testing.T) {
@@ -460,7 +460,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 // A page of another site cannot read the answers by a name server's help, nor put the
-// dashboard into a frame, nor send what changes something; what is asked wrongly is told.
+// dashboard into a frame, nor send what changes something; a wrong request is refused with its reason.
 func TestRequestsOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -547,7 +547,7 @@ func TestNoValueIsShown(t *testing.T) {
 	}
 }
 
-// Without a token nothing is told; each user has the role of its own token.
+// Without a token nothing is answered; each user has the role of its own token.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -642,7 +642,7 @@ func TestOldFiguresAreNoMetrics(t *testing.T) {
 }
 
 // TestTargetsComeAndGo: what is not watched any more has no paths, one that cannot be watched is a
-// row with its reason, and streams of events end so that clients hear of the others.
+// row with its reason, and streams of events end so that clients receive the others.
 func TestTargetsComeAndGo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -101,7 +101,7 @@ func past(t *testing.T, r *rig, points map[time.Time]map[string]history.Point) h
 	return store
 }
 
-// What has come and gone since yesterday is told: a row that is there no more has all of its keys
+// What has come and gone since yesterday is reported: a row that is there no more has all of its keys
 // less, and one that was not there yesterday, but days before, has all of them more.
 func TestChangedSinceYesterday(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func showing(t *testing.T, s *keywrighttest.Server, g serve.Guard) *guarded {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}})
+	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Changed: func(string, []observe.Run, observe.Run) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,22 +29,22 @@ func (o *alerting) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.alerts, "alerts", "keywright-alerts.json", "with --webhooks: the file that keeps what was sent")
 }
 
-// alarm represents the book of alerts, and what sends them.
-type alarm struct {
+// alerter represents the book of alerts, and what sends them.
+type alerter struct {
 	*cli.App
-	book  *alert.Book
+	book  *alert.Tracker
 	hooks []alert.Webhook
 	path  string   // of the silences
 	lock  *os.File // nil: the book has no file
 }
 
-// newAlarm opens the book of alerts, which has a file where --webhooks tells of them.
-func newAlarm(a *cli.App, o *Serving) (*alarm, error) {
+// newAlerter opens the book of alerts, which has a file where --webhooks tells of them.
+func newAlerter(a *cli.App, o *Serving) (*alerter, error) {
 	if o.webhooks == "" {
 		if o.silences != "" {
 			return nil, cli.Usage("add --webhooks FILE", "--silences says nothing without --webhooks")
 		}
-		return &alarm{App: a, book: alert.New(a.Now)}, nil
+		return &alerter{App: a, book: alert.New(a.Now)}, nil
 	}
 	if o.IsFile() {
 		return nil, cli.Usage("leave it out", "--webhooks says nothing about a file")
@@ -53,14 +53,15 @@ func newAlarm(a *cli.App, o *Serving) (*alarm, error) {
 	if err != nil {
 		return nil, cli.Usage("a line is as in: slack https://hooks.slack.com/services/…", "--webhooks: %v", err)
 	}
-	l := &alarm{App: a, hooks: hooks, path: o.silences}
-	if err := (&watcher{alarm: l}).read(); err != nil {
-		return nil, cli.Usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z moving house", "--silences: %v", err)
+	l := &alerter{App: a, hooks: hooks, path: o.silences}
+	if err := (&watcher{alerter: l}).read(); err != nil {
+		return nil, cli.Usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z planned maintenance",
+			"--silences: %v", err)
 	}
 	if err := cli.Writable(o.alerts); err != nil {
 		return nil, cli.Usage("name a file in a folder that can be written to", "--alerts: %v", err)
 	}
-	if l.lock, err = alone(o.alerts); err != nil {
+	if l.lock, err = lockBeside(o.alerts); err != nil {
 		return nil, err
 	}
 	l.book, err = alert.Open(o.alerts, a.Now,
@@ -73,31 +74,31 @@ func newAlarm(a *cli.App, o *Serving) (*alarm, error) {
 }
 
 // Close lets another program have the file.
-func (l *alarm) Close() {
+func (l *alerter) Close() {
 	if l.lock != nil {
 		l.lock.Close()
 	}
 }
 
 // send posts messages until ctx ends.
-func (l *alarm) send(ctx context.Context) {
+func (l *alerter) send(ctx context.Context) {
 	(&alert.Sender{Book: l.book, Hooks: l.hooks, Tell: l.Say, Pause: cli.Pause}).Run(ctx)
 }
 
 // watch looks at a target when it changes, until ctx ends.
-func (l *alarm) watch(ctx context.Context, t *observe.Target) {
-	(&watcher{alarm: l, target: t}).run(ctx)
+func (l *alerter) watch(ctx context.Context, t *observe.Target) {
+	(&watcher{alerter: l, target: t}).run(ctx)
 }
 
 // Leave forgets a target that is not watched any more.
-func (l *alarm) Leave(target string) {
+func (l *alerter) Leave(target string) {
 	if err := l.book.Leave(target); err != nil {
 		l.Say("the file of alerts cannot be written: %v", err)
 	}
 }
 
-// alone keeps other programs away from a file that is replaced, by one beside it.
-func alone(path string) (*os.File, error) {
+// lockBeside keeps other programs away from a file that is replaced, by one beside it.
+func lockBeside(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, cli.Usage("name a file in a folder that can be written to", "--alerts: %v", err)
@@ -111,7 +112,7 @@ func alone(path string) (*os.File, error) {
 
 // watcher looks at a target when it changes.
 type watcher struct {
-	*alarm
+	*alerter
 	target   *observe.Target
 	silences []alert.Silence
 	said     string // what could not be done the last time

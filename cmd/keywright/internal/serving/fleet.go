@@ -124,7 +124,7 @@ type member struct {
 type fleet struct {
 	*cli.App
 	o      *Serving
-	house  *house
+	house  *serveDeps
 	turns  chan struct{} // of audits
 	specs  map[string]spec
 	now    map[string]*member
@@ -133,7 +133,7 @@ type fleet struct {
 	said   string
 }
 
-func newFleet(a *cli.App, o *Serving, h *house) *fleet {
+func newFleet(a *cli.App, o *Serving, h *serveDeps) *fleet {
 	return &fleet{App: a, o: o, house: h, turns: make(chan struct{}, o.atOnce), specs: map[string]spec{},
 		now: map[string]*member{}}
 }

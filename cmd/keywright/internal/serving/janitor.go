@@ -341,7 +341,7 @@ func printDue(a *cli.App, jobs []dueJob, zones map[string]*time.Location) error 
 func quietly(a *cli.App) *cli.App { return (&planner{app: a}).quiet() }
 
 // newJanitor gives what does the jobs of a target of serve; nil: it does none.
-func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context),
+func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *operate.PlanQueue) (func(context.Context),
 	error) {
 	if !o.janitor || len(t.Declaration.Janitor) == 0 {
 		return nil, nil
@@ -362,7 +362,7 @@ func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *ope
 		return nil, cli.Usage("name another folder with --plans", "%v", err)
 	}
 	w := &worker{planner: p, target: t, desk: desk, backups: o.backups}
-	k, err := janitor.New(janitor.Options{Jobs: jobs, Zones: zones, Now: a.Now, Do: w.do, Told: t.Tidy,
+	k, err := janitor.New(janitor.Options{Jobs: jobs, Zones: zones, Now: a.Now, Do: w.do, Changed: t.Tidy,
 		Save: func(text []byte) error { return cli.ReplaceTextAs(path, text, 0o600) },
 		Turn: &janitor.ServerTurn{Of: t.Declaration.Package, Client: t.Client},
 		Ready: func(ctx context.Context, j *keyspace.Job) error {

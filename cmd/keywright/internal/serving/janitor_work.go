@@ -37,7 +37,7 @@ var janitorUser = operate.By{User: "janitor"}
 type worker struct {
 	planner *planner
 	target  *observe.Target
-	desk    *operate.Desk
+	desk    *operate.PlanQueue
 	backups string // the folder for archives
 }
 
@@ -236,7 +236,7 @@ func backupOnce(ctx context.Context, a *cli.App, j *keyspace.Job, dir, target, n
 // discardParts removes what runs of backups have left that no run will go on with: they were killed, and another
 // program
 // has made the backup meanwhile, or they have failed.
-func discardParts(a *cli.App, dir, target string, k *janitor.Keeper) {
+func discardParts(a *cli.App, dir, target string, k *janitor.Janitor) {
 	for _, j := range k.Jobs {
 		if j.Do != keyspace.WorkBackup {
 			continue

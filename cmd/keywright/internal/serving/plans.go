@@ -71,7 +71,7 @@ func (p *planner) Flags(q *plan.Request) *change.Changing {
 	return o
 }
 
-// Request implements operate.Runner.
+// Request implements operate.Planner.
 func (p *planner) Request(ask operate.Ask) (q plan.Request, title string, err error) {
 	selects, known := servedVerbs[ask.Verb]
 	if !known {
@@ -179,7 +179,7 @@ func verbServed(name string) *change.Verb {
 	return cmp.Or(change.KeyVerbs()[name], live.Verbs()[name], access.Verbs()[name])
 }
 
-// Plan implements operate.Runner.
+// Plan implements operate.Planner.
 func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
 	a := p.quiet()
 	q.Namespace = a.Namespace
@@ -194,7 +194,7 @@ func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.
 	return r.Made, nil
 }
 
-// Execute implements operate.Runner.
+// Execute implements operate.Planner.
 func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (out operate.Outcome, err error) {
 	a := p.quiet()
 	made, err := change.ReadPlan(path)
@@ -242,11 +242,11 @@ func refusal(ctx context.Context, a *cli.App, err error) error {
 var sinks = []string{"none", "stdout", "stderr"}
 
 // openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
-func openDesk(a *cli.App, o *Serving, h *house) (*operate.Desk, error) {
+func openDesk(a *cli.App, o *Serving, h *serveDeps) (*operate.PlanQueue, error) {
 	if !o.allow && !o.janitor && !o.show {
 		return nil, nil
 	}
-	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Told: h.told, Sink: sink(a, o.sink)})
+	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Changed: h.runChanged, Sink: sink(a, o.sink)})
 	switch {
 	case errors.Is(err, journal.ErrInUse):
 		return nil, cli.Usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",

@@ -237,35 +237,35 @@ func serveDashboard(ctx context.Context, a *cli.App, o *Serving) (err error) {
 	}
 	defer l.Close()
 	sayEnded(a, o, guard.Tokens)
-	h := &house{app: a}
+	h := &serveDeps{app: a}
 	if h.store, err = openHistory(ctx, a, o); err != nil {
 		return err
 	}
 	if h.store != nil {
 		defer h.store.Close()
 	}
-	if h.desk, err = openDesk(a, o, h); err != nil {
+	if h.plans, err = openDesk(a, o, h); err != nil {
 		return err
 	}
-	if h.desk != nil {
-		defer func() { err = errors.Join(err, h.desk.Close()) }()
+	if h.plans != nil {
+		defer func() { err = errors.Join(err, h.plans.Close()) }()
 	}
 	h.server = serve.New(serve.Options{History: h.store, Rules: cli.AllRules(), Files: dash.Files(),
 		Version: cli.Version().Version, Now: a.Now,
-		Guard: guard, Desk: h.desk, Alerts: h.wrong})
+		Guard: guard, Desk: h.plans, Alerts: h.wrong})
 	watch, err := watching(a, o, h)
 	if err != nil {
 		return err
 	}
-	if h.alarm, err = newAlarm(a, o); err != nil {
+	if h.alerter, err = newAlerter(a, o); err != nil {
 		return err
 	}
-	defer h.alarm.Close()
+	defer h.alerter.Close()
 	return listenAndWatch(ctx, a, o, l, h, watch)
 }
 
 // watching gives what watches the targets until ctx ends, and how they are called.
-func watching(a *cli.App, o *Serving, h *house) (watch func(context.Context), err error) {
+func watching(a *cli.App, o *Serving, h *serveDeps) (watch func(context.Context), err error) {
 	if o.targets == "" {
 		t, err := watched(a, o, "", nil, nil)
 		if err != nil {
@@ -389,7 +389,7 @@ const (
 )
 
 // listenAndWatch serves until ctx ends.
-func listenAndWatch(ctx context.Context, a *cli.App, o *Serving, l net.Listener, h *house,
+func listenAndWatch(ctx context.Context, a *cli.App, o *Serving, l net.Listener, h *serveDeps,
 	targets func(context.Context)) (err error) {
 	web := &http.Server{Handler: h.server, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
 		WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes}
@@ -399,7 +399,7 @@ func listenAndWatch(ctx context.Context, a *cli.App, o *Serving, l net.Listener,
 	defer h.work.Wait() // of what work has begun
 	defer work.Wait()
 	work.Go(func() { watchTokens(watch, a, o, h.server) })
-	work.Go(func() { h.alarm.send(watch) })
+	work.Go(func() { h.alerter.send(watch) })
 	work.Go(func() {
 		<-watch.Done()
 		h.server.Close()

@@ -27,7 +27,7 @@ type Place struct {
 	URL    string
 	Close  func()
 
-	Torn      *archive.Chain                                   // archives, which may have torn values; nil: it is none
+	Torn      *archive.Chain                                   // archives, which may have torn values; nil: no archives
 	Libraries func(context.Context) (*source.Libraries, error) // of functions; of a snapshot once it was read
 }
 

@@ -167,7 +167,7 @@ func OpenSource(a *cli.App, o *Sourcing) (src source.Source, req source.Request,
 		}
 		src := export.NewSource(in.Chain,
 			export.SourceOptions{Name: o.Name, OnlyDB: o.Scan.OnlyDB, Clock: a.Now, Cut: in.Cut})
-		lavish := cli.Lean()
+		lavish := cli.LimitMemory()
 		return src, req, func() { bar.Clear(); lavish(); in.Close() }, nil
 	}
 	if o.IsFile() {

@@ -178,7 +178,7 @@ func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error 
 	if a.Given("url", "-u") {
 		return cli.Usage("name the source first and then the target", "copy takes both servers as arguments")
 	}
-	defer cli.Lean()()
+	defer cli.LimitMemory()()
 	r, err := openCopy(ctx, a, args, o)
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 
 // replanCopy plans a copy again.
 func replanCopy(ctx context.Context, a *cli.App, urls []string, o copying) (*plan.Plan, error) {
-	defer cli.Lean()()
+	defer cli.LimitMemory()()
 	r, err := openCopy(ctx, a, urls, &o)
 	if err != nil {
 		return nil, err

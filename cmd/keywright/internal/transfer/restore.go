@@ -240,7 +240,7 @@ func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) 
 		return nil, err
 	}
 	r := &restoreRun{restoring: o, App: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
-		names: sel.Names(), lavish: cli.Lean()}
+		names: sel.Names(), lavish: cli.LimitMemory()}
 	err = r.open(ctx, paths)
 	if err == nil {
 		err = r.reachable(ctx, paths[len(paths)-1])

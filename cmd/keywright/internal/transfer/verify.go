@@ -206,7 +206,7 @@ func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGi
 	if len(args) == 2 && sources.IsURL(args[0]) && sources.IsURL(args[1]) && a.Given("url", "-u") {
 		return cli.Usage("name two places", "a server is named three times: two are compared")
 	}
-	defer cli.Lean()()
+	defer cli.LimitMemory()()
 	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return err

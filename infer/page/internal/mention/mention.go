@@ -67,7 +67,7 @@ func (c *List) Add(raw string, at Mention) {
 // short says why a single word, or two, in prose are no key.
 const short = "too little to be a key"
 
-// implausible says why a shape is not taken for a key where it stands, "" if it
+// implausible says why a shape is not taken for a key at its place, "" if it
 // is.
 func (c *Mention) implausible() string {
 	s := &c.Shape
@@ -137,8 +137,8 @@ const (
 // isOption: words of commands.
 var isOption = shape.Set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
 
-// Told describes what is said of a key that is not known yet.
-type Told struct {
+// Statement describes what is said of a key that is not known yet.
+type Statement struct {
 	Type, TTL string
 	Line      int
 }

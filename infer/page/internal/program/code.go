@@ -224,7 +224,7 @@ var (
 		`(?:remember|rememberForever|put|get|add|forever|pull|has|increment|decrement)\(\s*$`)
 )
 
-// remark is the comment behind the code of a line.
+// remark is the comment that follows the code of a line.
 var remark = regex.Lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 
 // Reader reads the parts of a page that are programs or commands. The zero value knows no constants.
@@ -237,7 +237,7 @@ type Reader struct {
 	amounts map[string]string // numbers that constants mean
 	lives   map[string]string // TTLs of constants, by the stem of their name
 	inside  string            // the function that a line is in
-	above   mention.Told      // what the comment above a line tells
+	above   mention.Statement // what the comment above a line tells
 	listing bool              // a line is in a part that names keys
 	redis   bool              // … and says that they are Redis's
 }
@@ -259,7 +259,7 @@ func (c *Reader) Line(b markdown.Block, i int, in around, at mention.Mention) {
 	c.members(b, i, before)
 }
 
-// text reads a line of a program: its strings, and what the comment behind
+// text reads a line of a program: its strings, and what the comment after
 // them says of the one key among them.
 func (c *Reader) text(l string, at mention.Mention) {
 	ttl := c.lifetimeOf(l)
@@ -306,7 +306,7 @@ func (c *Reader) strings(l string, at mention.Mention) {
 		before, text, rest := l[:i+m[0]], l[i+m[2]+1:i+m[3]-1], l[i+m[1]:]
 		raw, used := formatted(text, rest)
 		if used == 0 {
-			raw, used = together(strftimed(text), rest)
+			raw, used = joinParts(strftimed(text), rest)
 		}
 		here := at
 		here.Doc = ""

@@ -108,8 +108,8 @@ func withArguments(raw, rest string) string {
 	})
 }
 
-// together joins "user:" + id + ":cart".
-func together(text, rest string) (string, int) {
+// joinParts joins "user:" + id + ":cart".
+func joinParts(text, rest string) (string, int) {
 	used := 0
 	for {
 		if m := literalAfter(rest[used:]); m != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // TestFilesAreBuiltFromTheSources: built-from has the name and the digest of each file that the dashboard was built from,
-// as scripts/build-dashboard.sh writes it after a build. So whoever changes a source and builds nothing is told without
-// npm. What the build itself gives is compared in make test-all.
+// as scripts/build-dashboard.sh writes it after a build. So a person who changes a source and builds nothing finds out
+// without npm. What the build itself gives is compared in make test-all.
 func TestFilesAreBuiltFromTheSources(t *testing.T) {
 	var now strings.Builder
 	err := fs.WalkDir(os.DirFS("web"), ".", func(name string, d fs.DirEntry, err error) error {

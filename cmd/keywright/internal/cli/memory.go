@@ -15,9 +15,9 @@ const frugalMemory = 192 << 20
 // the collector run all the time once a value needs more.
 const leanGrowth = 50
 
-// Lean keeps the memory of verbs that move values small. It returns what ends that. GOGC of the environment counts
-// more.
-func Lean() (end func()) {
+// LimitMemory keeps the memory of verbs that move values small. It returns what ends that. GOGC of the environment
+// counts more.
+func LimitMemory() (end func()) {
 	before := debug.SetGCPercent(leanGrowth)
 	if before != 100 { // the environment's, or that of a verb around this one
 		debug.SetGCPercent(before)

@@ -7,7 +7,7 @@
 //
 // Nothing outlives its callers but the calls under way, whose number and size are
 // bounded: a question that is not asked yet leaves with its caller.
-package gather
+package coalesce
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"sync"
 )
 
-// Gather shares calls of one kind.
-type Gather[Q, A any] struct {
+// Coalescer shares calls of one kind.
+type Coalescer[Q, A any] struct {
 	most    int // questions in one call
 	flights int // calls under way
 	heavy   int // what the questions of one call weigh at most; one may weigh more
@@ -38,7 +38,7 @@ type question[Q, A any] struct {
 	answer A
 	done   chan struct{} // has room for one
 
-	flight        *Flight // that carries it; nil: it is pending
+	flight        *Call // that carries it; nil: it is pending
 	before, after *question[Q, A]
 }
 
@@ -54,26 +54,26 @@ func (e *NotAsked) Unwrap() error { return e.Err }
 // New makes a Gather: call gets at most `most` questions and gives an answer to
 // each, in their order. Two calls are under way at a time: while the server works
 // on one, the other travels.
-func New[Q, A any](most int, call func(context.Context, []Q) []A) *Gather[Q, A] {
-	return &Gather[Q, A]{most: most, flights: 2, call: call, life: context.Background()}
+func New[Q, A any](most int, call func(context.Context, []Q) []A) *Coalescer[Q, A] {
+	return &Coalescer[Q, A]{most: most, flights: 2, call: call, life: context.Background()}
 }
 
 // Each makes a Gather that gathers nothing: every question is a call of its own,
 // and none waits for another.
-func Each[Q, A any](call func(context.Context, []Q) []A) *Gather[Q, A] {
-	return &Gather[Q, A]{most: 1, flights: math.MaxInt, call: call, life: context.Background()}
+func Each[Q, A any](call func(context.Context, []Q) []A) *Coalescer[Q, A] {
+	return &Coalescer[Q, A]{most: 1, flights: math.MaxInt, call: call, life: context.Background()}
 }
 
 // Weigh bounds the questions of one call by what they weigh together. It is for
 // before the first question.
-func (g *Gather[Q, A]) Weigh(most int, weigh func(Q) int) *Gather[Q, A] {
+func (g *Coalescer[Q, A]) Weigh(most int, weigh func(Q) int) *Coalescer[Q, A] {
 	g.heavy, g.weigh = most, weigh
 	return g
 }
 
 // Until ends all waiting when life ends, with its cause as the error. It is for
 // before the first question.
-func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
+func (g *Coalescer[Q, A]) Until(life context.Context) *Coalescer[Q, A] {
 	g.life = life
 	return g
 }
@@ -82,14 +82,14 @@ func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
 // that was not asked leaves, too: the error is a NotAsked, and late is nil. Else it
 // goes on without its caller: the error is that of ctx, and late can be received
 // from, once, when it has been answered. So when all waiting ends.
-func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
+func (g *Coalescer[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
 	if g.life.Err() != nil {
 		return answer, nil, &NotAsked{context.Cause(g.life)}
 	}
 	g.mu.Lock()
 	q := g.question(ask)
 	if g.depart() {
-		f := &Flight{aboard: 1}
+		f := &Call{aboard: 1}
 		q.flight = f
 		g.mu.Unlock()
 		go g.fly(f, []*question[Q, A]{q})
@@ -103,7 +103,7 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 // Lead works as Do does, for a caller that need not know when a call is over that it has
 // left: if no one keeps it waiting it makes the call itself, with its own ctx,
 // which saves two changes of goroutines.
-func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
+func (g *Coalescer[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 	if g.life.Err() != nil {
 		return answer, &NotAsked{context.Cause(g.life)}
 	}
@@ -125,7 +125,7 @@ func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 }
 
 // question returns a new one, or one that was answered. The caller holds mu.
-func (g *Gather[Q, A]) question(ask Q) *question[Q, A] {
+func (g *Coalescer[Q, A]) question(ask Q) *question[Q, A] {
 	q, ok := g.spare.Get().(*question[Q, A])
 	if !ok {
 		q = &question[Q, A]{done: make(chan struct{}, 1)}
@@ -136,7 +136,7 @@ func (g *Gather[Q, A]) question(ask Q) *question[Q, A] {
 
 // depart begins a flight with one question, if there is room for a flight. The
 // caller holds mu.
-func (g *Gather[Q, A]) depart() bool {
+func (g *Coalescer[Q, A]) depart() bool {
 	if g.flying >= g.flights {
 		return false
 	}
@@ -145,7 +145,7 @@ func (g *Gather[Q, A]) depart() bool {
 	return true
 }
 
-func (g *Gather[Q, A]) wait(ctx context.Context, q *question[Q, A]) (answer A, late <-chan struct{}, err error) {
+func (g *Coalescer[Q, A]) wait(ctx context.Context, q *question[Q, A]) (answer A, late <-chan struct{}, err error) {
 	select {
 	case <-q.done:
 		answer = q.answer
@@ -160,7 +160,7 @@ func (g *Gather[Q, A]) wait(ctx context.Context, q *question[Q, A]) (answer A, l
 }
 
 // leave takes a question away whose caller waits no longer.
-func (g *Gather[Q, A]) leave(q *question[Q, A], why error) (answer A, late <-chan struct{}, err error) {
+func (g *Coalescer[Q, A]) leave(q *question[Q, A], why error) (answer A, late <-chan struct{}, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q.flight == nil {
@@ -174,7 +174,7 @@ func (g *Gather[Q, A]) leave(q *question[Q, A], why error) (answer A, late <-cha
 }
 
 // fly makes calls until nothing is asked any more.
-func (g *Gather[Q, A]) fly(f *Flight, batch []*question[Q, A]) {
+func (g *Coalescer[Q, A]) fly(f *Call, batch []*question[Q, A]) {
 	for len(batch) > 0 {
 		asks := make([]Q, len(batch))
 		for i, q := range batch {
@@ -194,7 +194,7 @@ func (g *Gather[Q, A]) fly(f *Flight, batch []*question[Q, A]) {
 // the flight, which had that many questions. It leaves half of all that are
 // on the way to the other flight: else one may carry nearly all of them, and the
 // server wait while they are written and read.
-func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) (*Flight, []*question[Q, A]) {
+func (g *Coalescer[Q, A]) next(landed int, old []*question[Q, A]) (*Call, []*question[Q, A]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.aboard -= landed
@@ -204,7 +204,7 @@ func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) (*Flight, []*ques
 		g.flying--
 		return nil, nil
 	}
-	f, batch, weight := &Flight{}, old[:0], 0
+	f, batch, weight := &Call{}, old[:0], 0
 	for len(batch) < n {
 		q := g.pending.first
 		if g.weigh != nil {

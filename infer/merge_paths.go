@@ -11,9 +11,9 @@ const maxCompared = 4000
 // few says how many times more keys a path must have to take in another.
 const few = 4
 
-// gather takes paths with few keys into one with many that differs from them in
+// mergePaths takes paths with few keys into one with many that differs from them in
 // several segments, where each of these is data in both.
-func gather(paths []*path) []*path {
+func mergePaths(paths []*path) []*path {
 	if len(paths) > maxCompared {
 		return paths
 	}
@@ -46,7 +46,7 @@ func (p *path) covers(o *path) bool {
 		case a.open != b.open || a.shut != b.shut:
 			return false
 		case a.shape == b.shape && len(a.words) == 0 && len(b.words) == 0:
-			if word(a.shape) {
+			if isLiteral(a.shape) {
 				words++
 			}
 			continue

@@ -1,18 +1,18 @@
-// Package ledger reads and writes what the ledger of an entity says: of an item, in which indexes it is (a record),
+// Package indexrecord reads and writes the index records of an entity: of an item, in which indexes it is (a record),
 // and of each index, whether all items are in it (marks). It turns text into values and values into text.
 //
-// It knows no server, and no entity: a program that moves the keys of an entity, or makes its ledger elsewhere, needs
-// only this.
+// It knows no server, and no entity: a program that moves the keys of an entity, or writes its index records elsewhere,
+// needs only this.
 //
 // API: may change until 1.0.
-package ledger
+package indexrecord
 
 import (
 	"strconv"
 	"strings"
 )
 
-// A record is what the ledger says of an item: "=" and a segment tag=length:value
+// An index record has "=" and a segment tag=length:value
 // for each index of which is known where the item is in it: without a value where one
 // key has all items, and where the item is in no key. A tag is the name of the index and the
 // text around the value in its keys, so that a program that does not know the index,
@@ -55,9 +55,9 @@ func PlaceOf(tag string) (p Place, ok bool) {
 	return p, false
 }
 
-// Record returns the text of an item in the ledger. It is never empty, so that an item
-// of no index is in the ledger too.
-func Record(places ...Place) []byte {
+// Encode returns the index record of an item. It is never empty, so that an item of no
+// index has one too.
+func Encode(places ...Place) []byte {
 	record := []byte{'='}
 	for i := range places {
 		record = Append(record, places[i].Tag(), places[i].Value)

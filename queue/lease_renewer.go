@@ -26,7 +26,7 @@ const mostBeats = 4
 // keep renews the leases of the jobs that run, ends the contexts of those whose
 // lease cannot be relied on, wakes a runner when something is due, and looks at an
 // idle queue once a second. It never waits for the server itself.
-func (c *crew[T]) keep(over <-chan struct{}) {
+func (c *workerPool[T]) keep(over <-chan struct{}) {
 	tick := min(c.q.lease()/8, 250*time.Millisecond)
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
@@ -46,7 +46,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 	for now := time.Now(); ; {
 		c.expire(now.Add(tick))
 		if pause := c.pause(); now.Sub(beat) >= pause && background(beating, func() {
-			if err := c.beat(); err != nil { // OnError may take its time, and the next renewal does not wait
+			if err := c.renewLeases(); err != nil { // OnError may take its time, and the next renewal does not wait
 				background(telling, func() { c.tell(err) })
 			}
 		}) {
@@ -74,7 +74,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 type slots chan struct{}
 
 // pause returns the time between two signs of life.
-func (c *crew[T]) pause() time.Duration {
+func (c *workerPool[T]) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.running) == 0 {
@@ -84,12 +84,12 @@ func (c *crew[T]) pause() time.Duration {
 }
 
 // expire ends jobs whose lease may be over before the next look.
-func (c *crew[T]) expire(next time.Time) {
+func (c *workerPool[T]) expire(next time.Time) {
 	c.end(func(j *Job[T]) bool { return next.After(j.Deadline()) }, ErrLost)
 }
 
 // dueNow wakes a runner if something is due, and says how long it is until then.
-func (c *crew[T]) dueNow(now time.Time) (wait time.Duration, idle bool) {
+func (c *workerPool[T]) dueNow(now time.Time) (wait time.Duration, idle bool) {
 	c.mu.Lock()
 	at := c.dueAt
 	if idle = c.idle > 0; !at.IsZero() && !now.Before(at) {
@@ -109,7 +109,7 @@ func (c *crew[T]) dueNow(now time.Time) (wait time.Duration, idle bool) {
 // expect notes when something is due, as the server said in a call; all is whether
 // the call has looked at everything. Answers may overtake each other: only a call that
 // was sent after a time was noted can put a later one in its place. The caller holds mu.
-func (c *crew[T]) expect(call int64, due time.Duration, all bool) {
+func (c *workerPool[T]) expect(call int64, due time.Duration, all bool) {
 	if c.more = due == 0 || c.more && !all; due == 0 {
 		c.wakeOne()
 	}
@@ -129,7 +129,7 @@ func (c *crew[T]) expect(call int64, due time.Duration, all bool) {
 
 // look reports whether a call looks for what is due: ten times a second, and as long as
 // the last one has not seen all of it. The caller holds mu.
-func (c *crew[T]) look(wanted int) string {
+func (c *workerPool[T]) look(wanted int) string {
 	now := time.Now()
 	switch {
 	case wanted == 0:
@@ -144,7 +144,7 @@ func (c *crew[T]) look(wanted int) string {
 }
 
 // peek asks whether there is anything at all: one command.
-func (c *crew[T]) peek() {
+func (c *workerPool[T]) peek() {
 	keys := append(c.q.laneKeys(), c.q.keys.Leases, c.q.keys.Delayed)
 	ctx, cancel := c.call(poll)
 	defer cancel()
@@ -161,9 +161,9 @@ func (c *crew[T]) peek() {
 // mostBeaten says how many leases are renewed in one call.
 const mostBeaten = 1000
 
-// beat renews the leases of all jobs of this process, and learns which of them are
+// renewLeases renews the leases of all jobs of this process, and learns which of them are
 // lost or cancelled. Without jobs it only says that the worker lives.
-func (c *crew[T]) beat() (err error) {
+func (c *workerPool[T]) renewLeases() (err error) {
 	c.mu.Lock()
 	beaten := slices.Collect(maps.Values(c.running)) // a job that was lost and came back is there twice
 	c.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *crew[T]) beat() (err error) {
 }
 
 // renew renews the leases of some jobs in one call, which may take as long as a lease.
-func (c *crew[T]) renew(beaten []*Job[T]) error {
+func (c *workerPool[T]) renew(beaten []*Job[T]) error {
 	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)),
 		milliseconds(registry), c.q.ttl()}
 	for _, j := range beaten {
@@ -223,7 +223,7 @@ var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time
 
 // leave takes the worker off the list of those that live, if there is time for it. The last one takes the count of jobs
 // with it: of a queue without workers no key stays.
-func (c *crew[T]) leave() {
+func (c *workerPool[T]) leave() {
 	if c.calling.Err() != nil {
 		return
 	}

@@ -129,12 +129,12 @@ func TestForeseenWhileItMoves(t *testing.T) {
 			asked := q.plain()
 			had := notes.lister.Cache.Get(asked.Page())
 			act := notes.core.Action("list", keywright.Reads, q.Of.Key, nil)
-			members, _, _, err := notes.lister.Ahead(ctx, &act, asked.Page(), had)
+			members, _, _, err := notes.lister.ReadCachedPage(ctx, &act, asked.Page(), had)
 			must(t, err)
 			change := []Change[note]{setKind.Set("else"), setDue.Set(time.UnixMilli(60))}[i]
 			_, err = other.Update(ctx, "1", change)
 			must(t, err)
-			_, texts, _, err := notes.lister.Ahead(ctx, &act, asked.Page(), had)
+			_, texts, _, err := notes.lister.ReadCachedPage(ctx, &act, asked.Page(), had)
 			must(t, err)
 			rows, _ := paging.Living(had, texts)
 			if !notes.lister.Moving(q.Of.IndexKey, members, rows) {

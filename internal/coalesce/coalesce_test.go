@@ -1,4 +1,4 @@
-package gather
+package coalesce
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func TestEveryQuestionIsAnswered(t *testing.T) {
 }
 
 // await waits for a condition of a Gather.
-func await[Q, A any](t *testing.T, g *Gather[Q, A], what string, ok func() bool) {
+func await[Q, A any](t *testing.T, g *Coalescer[Q, A], what string, ok func() bool) {
 	t.Helper()
 	expect.Eventually(t, what, func() bool {
 		g.mu.Lock()
@@ -177,14 +177,14 @@ func TestACallThatWaits(t *testing.T) {
 
 // TestSentBefore: what was sent once may have been applied, although it waits again.
 func TestSentBefore(t *testing.T) {
-	f := &Flight{}
+	f := &Call{}
 	if !f.Go() {
 		t.Error("it may not be sent")
 	}
 	if f.callOff() || !f.Go() {
 		t.Error("a call that was sent is called off")
 	}
-	if f := (&Flight{}); !f.callOff() || f.Go() {
+	if f := (&Call{}); !f.callOff() || f.Go() {
 		t.Error("a call that nobody waits for is sent")
 	}
 	if FlightOf(t.Context()) != nil {

@@ -1,4 +1,4 @@
-package gather
+package coalesce
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Flight represents the context of one call with the questions of several callers. It ends
+// Call represents the context of one call with the questions of several callers. It ends
 // for none of them. What sends the call must ask Go before it sends: if all callers
 // have left by then, nothing is sent.
-type Flight struct {
+type Call struct {
 	state  atomic.Int32
 	aboard int // callers that wait; guarded by the mutex of its Gather
 }
@@ -24,14 +24,14 @@ const (
 type flightKey struct{}
 
 // FlightOf returns the flight that a context is of, or nil.
-func FlightOf(ctx context.Context) *Flight {
-	f, _ := ctx.Value(flightKey{}).(*Flight)
+func FlightOf(ctx context.Context) *Call {
+	f, _ := ctx.Value(flightKey{}).(*Call)
 	return f
 }
 
 // Go says that the call is being sent. It is false if no caller waits for it any more:
 // then it must not be sent.
-func (f *Flight) Go() bool {
+func (f *Call) Go() bool {
 	for {
 		state := f.state.Load()
 		if state == calledOff {
@@ -44,19 +44,19 @@ func (f *Flight) Go() bool {
 }
 
 // callOff reports whether the call will never be sent.
-func (f *Flight) callOff() bool { return f.state.CompareAndSwap(boarding, calledOff) }
+func (f *Call) callOff() bool { return f.state.CompareAndSwap(boarding, calledOff) }
 
 // Deadline implements context.Context.
-func (*Flight) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (*Call) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (*Flight) Done() <-chan struct{} { return nil }
+func (*Call) Done() <-chan struct{} { return nil }
 
 // Err implements context.Context.
-func (*Flight) Err() error { return nil }
+func (*Call) Err() error { return nil }
 
 // Value implements context.Context.
-func (f *Flight) Value(key any) any {
+func (f *Call) Value(key any) any {
 	if key == (flightKey{}) {
 		return f
 	}

@@ -15,13 +15,13 @@ import (
 	"github.com/keywright/keywright/internal/history"
 )
 
-// house describes what the targets of serve share.
-type house struct {
-	app    *cli.App
-	server *serve.Server
-	store  history.Store // nil: none
-	desk   *operate.Desk // nil: nothing can be changed
-	alarm  *alarm
+// serveDeps describes what the targets of serve share.
+type serveDeps struct {
+	app     *cli.App
+	server  *serve.Server
+	store   history.Store      // nil: none
+	plans   *operate.PlanQueue // nil: nothing can be changed
+	alerter *alerter
 
 	mu       sync.Mutex
 	janitors map[string]func(context.Context) // by target
@@ -29,7 +29,7 @@ type house struct {
 }
 
 // join prepares what a target needs beside its observer. a is its command line.
-func (h *house) join(a *cli.App, o *Serving, t *observe.Target) error {
+func (h *serveDeps) join(a *cli.App, o *Serving, t *observe.Target) error {
 	t.Keep = func(ctx context.Context, found *observe.Audit) error {
 		if h.store == nil {
 			return nil
@@ -43,15 +43,15 @@ func (h *house) join(a *cli.App, o *Serving, t *observe.Target) error {
 		t.Turn = func(ctx context.Context) (func(), error) { return shared.Turn(ctx, t.ID) }
 	}
 	// without a declaration a plan would look for one
-	if h.desk == nil || t.Server == nil || o.targets != "" && a.File == "" {
+	if h.plans == nil || t.Server == nil || o.targets != "" && a.File == "" {
 		return nil
 	}
 	p := &planner{a, o.ring, o.pace, o.Scan.OnlyDB}
-	run, err := newJanitor(a, o, t, p, h.desk)
+	run, err := newJanitor(a, o, t, p, h.plans)
 	if err != nil {
 		return err
 	}
-	h.desk.Attend(t.ID, p)
+	h.plans.Attend(t.ID, p)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.janitors == nil {
@@ -64,10 +64,10 @@ func (h *house) join(a *cli.App, o *Serving, t *observe.Target) error {
 }
 
 // wrong gives what is wrong with a target now.
-func (h *house) wrong(target string) ([]alert.Alert, int64) { return h.alarm.book.Now(target) }
+func (h *serveDeps) wrong(target string) ([]alert.Alert, int64) { return h.alerter.book.Now(target) }
 
-// told is called when a run of a target has changed.
-func (h *house) told(target string, all []observe.Run, changed observe.Run) {
+// runChanged is called when a run of a target has changed.
+func (h *serveDeps) runChanged(target string, all []observe.Run, changed observe.Run) {
 	if h.server == nil {
 		return // it is reported again when a target is attended to
 	}
@@ -77,7 +77,7 @@ func (h *house) told(target string, all []observe.Run, changed observe.Run) {
 }
 
 // run watches a target until ctx or the member ends.
-func (h *house) run(ctx context.Context, m *member) {
+func (h *serveDeps) run(ctx context.Context, m *member) {
 	ctx, m.stop = context.WithCancel(ctx)
 	m.ended = make(chan struct{})
 	h.mu.Lock()
@@ -90,7 +90,7 @@ func (h *house) run(ctx context.Context, m *member) {
 		watched, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		work.Go(func() { m.target.Run(watched) })
-		work.Go(func() { h.alarm.watch(ctx, m.target) })
+		work.Go(func() { h.alerter.watch(ctx, m.target) })
 		if tidy != nil {
 			tidy(ctx)
 		}
@@ -101,15 +101,15 @@ func (h *house) run(ctx context.Context, m *member) {
 }
 
 // Leave forgets what a target that is not watched any more had.
-func (h *house) Leave(id string, gone bool) {
+func (h *serveDeps) Leave(id string, gone bool) {
 	h.mu.Lock()
 	delete(h.janitors, id)
 	h.mu.Unlock()
-	if h.desk != nil {
-		h.desk.Attend(id, nil)
+	if h.plans != nil {
+		h.plans.Attend(id, nil)
 	}
 	if gone {
-		h.alarm.Leave(id)
+		h.alerter.Leave(id)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// gone returns the messages that are pending in a group of a stream, but were deleted or
+// deletedPending returns the messages that are pending in a group of a stream, but were deleted or
 // trimmed since.
-func (w *writer) gone(ctx context.Context, p *partial) (out []source.StreamID, err error) {
+func (w *writer) deletedPending(ctx context.Context, p *partial) (out []source.StreamID, err error) {
 	all, err := p.state.Pending()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (w *writer) besideGone(ctx context.Context, p *partial, gone []source.Strea
 	for first := true; ; first = false {
 		commands, grows, err := m.next(ctx)
 		if err == nil && len(commands) > 0 {
-			err = w.together(ctx, q, commands, grows, first)
+			err = w.runAtomically(ctx, q, commands, grows, first)
 		}
 		if err != nil {
 			q.abandon(w)

@@ -12,9 +12,9 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// runner claims jobs and runs them, one after the other.
-type runner[T any] struct {
-	*crew[T]
+// workerLoop claims jobs and runs them, one after the other.
+type workerLoop[T any] struct {
+	*workerPool[T]
 	settled  []settlement // what is to be sent to the server
 	claimed  []*Job[T]    // in the order in which they are to begin; guarded by mu
 	now      *Job[T]      // the one that runs
@@ -25,15 +25,15 @@ type runner[T any] struct {
 
 // work works until nothing new is to begin. A handler that ends its goroutine
 // ends this one: another goroutine goes on with what it has.
-func (r *runner[T]) work() {
+func (r *workerLoop[T]) work() {
 	defer func() {
 		if r.over {
 			return
 		}
-		defer r.runners.Go(r.work)
+		defer r.loops.Go(r.work)
 		if j := r.now; j != nil {
 			r.now = nil
-			r.settle(r.ended(j, errGoexit, 0))
+			r.addSettlement(r.ended(j, errGoexit, 0))
 		}
 	}()
 	for !r.over {
@@ -46,7 +46,7 @@ func (r *runner[T]) work() {
 var errGoexit = errors.New("the handler has ended its goroutine")
 
 // fetch tells the server what has become of jobs, and claims others.
-func (r *runner[T]) fetch() {
+func (r *workerLoop[T]) fetch() {
 	wanted := cmp.Or(r.w.o.Batch, 1)
 	if r.ctx.Err() != nil {
 		wanted = 0
@@ -91,7 +91,7 @@ func (r *runner[T]) fetch() {
 }
 
 // park waits for a reason to ask the server.
-func (r *runner[T]) park() {
+func (r *workerLoop[T]) park() {
 	r.mu.Lock()
 	r.idle++
 	r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *runner[T]) park() {
 }
 
 // rest waits after a failure, longer each time, but for no call that is over.
-func (c *crew[T]) rest(failures int) {
+func (c *workerPool[T]) rest(failures int) {
 	timer := time.NewTimer(min(50*time.Millisecond<<min(failures, 5), time.Second))
 	defer timer.Stop()
 	select {
@@ -116,14 +116,14 @@ func (c *crew[T]) rest(failures int) {
 
 // giveUp is of settlements that could not be sent: their leases run out,
 // also while another handler hangs, and others take the jobs.
-func (r *runner[T]) giveUp() {
+func (r *workerLoop[T]) giveUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settledNow(r.settled)
 }
 
 // take takes some of the claimed jobs out, the first ones.
-func (r *runner[T]) take(n int) []*Job[T] {
+func (r *workerLoop[T]) take(n int) []*Job[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n = min(n, len(r.claimed))
@@ -137,7 +137,7 @@ const settleAfter = 50 * time.Millisecond
 
 // next runs one of the claimed jobs, if there is one. When nothing is to begin any more it
 // gives all of them back, so that the first one is the first of its lane again.
-func (r *runner[T]) next() bool {
+func (r *workerLoop[T]) next() bool {
 	if r.ctx.Err() != nil || r.paused.Load() {
 		back := r.unbegun()
 		r.settled = append(r.settled, back...)
@@ -147,7 +147,7 @@ func (r *runner[T]) next() bool {
 	if len(jobs) == 0 {
 		return false
 	}
-	r.settle(r.run(jobs[0]))
+	r.addSettlement(r.run(jobs[0]))
 	if time.Since(r.told) > settleAfter && r.more() {
 		if f, err := r.ask(0, r.settled); err == nil {
 			r.report(f)
@@ -159,7 +159,7 @@ func (r *runner[T]) next() bool {
 
 // unbegun takes out all jobs that are claimed and have not begun, to be given back so that the
 // first one is the first of its lane again.
-func (r *runner[T]) unbegun() (back []settlement) {
+func (r *workerLoop[T]) unbegun() (back []settlement) {
 	for _, j := range slices.Backward(r.take(mostTaken)) {
 		back = append(back, unbegun(j))
 	}
@@ -167,13 +167,13 @@ func (r *runner[T]) unbegun() (back []settlement) {
 }
 
 // more reports whether claimed jobs wait.
-func (r *runner[T]) more() bool {
+func (r *workerLoop[T]) more() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.claimed) > 0
 }
 
-func (r *runner[T]) settle(s settlement) {
+func (r *workerLoop[T]) addSettlement(s settlement) {
 	if r.now = nil; s.verb != "" {
 		r.settled = append(r.settled, s)
 	}
@@ -184,9 +184,9 @@ func unbegun[T any](j *Job[T]) settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
 	if errors.Is(cause, ErrCancelled) {
-		return j.settle("done", "", 0)
+		return j.newSettlement("done", "", 0)
 	}
-	return j.settle("back", "", 0)
+	return j.newSettlement("back", "", 0)
 }
 
 // The reasons of which a notice may tell: they have no text of a job.
@@ -200,7 +200,7 @@ var (
 
 // run runs one job. What it gives has no verb if the lease was lost: the job is
 // another worker's by now, or comes back when the server ends the lease.
-func (r *runner[T]) run(j *Job[T]) settlement {
+func (r *workerLoop[T]) run(j *Job[T]) settlement {
 	if j.alien {
 		j.stop(context.Canceled)
 		return j.dies(errAlien.Error(), errAlien)
@@ -209,7 +209,7 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 	// another process may have the key, or this one soon
 	if _, closed := errors.AsType[*keywright.DecodeError](err); closed {
 		j.stop(context.Canceled)
-		return j.settle("retry", "the payload does not open", r.q.backoff(j.Attempt).Milliseconds())
+		return j.newSettlement("retry", "the payload does not open", r.q.backoff(j.Attempt).Milliseconds())
 	}
 	if err != nil {
 		j.stop(context.Canceled)
@@ -229,7 +229,7 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 }
 
 // ended returns what becomes of a job whose handler has returned.
-func (r *runner[T]) ended(j *Job[T], err error, took time.Duration) settlement {
+func (r *workerLoop[T]) ended(j *Job[T], err error, took time.Duration) settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
 	if err != nil && errors.Is(cause, ErrTimeout) {
@@ -240,24 +240,24 @@ func (r *runner[T]) ended(j *Job[T], err error, took time.Duration) settlement {
 	var discard *discarded
 	switch {
 	case errors.Is(cause, ErrCancelled):
-		return j.settle("done", "", 0)
+		return j.newSettlement("done", "", 0)
 	case err == nil:
-		return j.settle("done", j.result, max(cmp.Or(r.q.o.ResultTTL, 24*time.Hour).Milliseconds(), 1))
+		return j.newSettlement("done", j.result, max(cmp.Or(r.q.o.ResultTTL, 24*time.Hour).Milliseconds(), 1))
 	case errors.Is(cause, ErrShutdown):
-		return j.settle("back", "", 0)
+		return j.newSettlement("back", "", 0)
 	case errors.As(err, &discard):
 		return j.dies(reason(err), errDiscarded)
 	case errors.As(err, &wait):
-		return j.settle(wait.verb, reason(err), max(wait.after.Milliseconds(), 0))
+		return j.newSettlement(wait.verb, reason(err), max(wait.after.Milliseconds(), 0))
 	case errors.Is(cause, ErrLost): // not this worker's failure to tell
 		r.forget(j)
 		return settlement{}
 	}
-	return j.settle("retry", reason(err), r.q.backoff(j.Attempt).Milliseconds())
+	return j.newSettlement("retry", reason(err), r.q.backoff(j.Attempt).Milliseconds())
 }
 
 // forget is of a job that no call to the server is to name any more.
-func (c *crew[T]) forget(j *Job[T]) {
+func (c *workerPool[T]) forget(j *Job[T]) {
 	c.mu.Lock()
 	delete(c.running, j.token+" "+j.ID)
 	c.mu.Unlock()
@@ -265,7 +265,7 @@ func (c *crew[T]) forget(j *Job[T]) {
 }
 
 // guarded runs the handler; a panic is an error.
-func (r *runner[T]) guarded(j *Job[T]) (err error) {
+func (r *workerLoop[T]) guarded(j *Job[T]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)

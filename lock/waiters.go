@@ -10,10 +10,10 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// rooms describes where the waiters of one process wait, one room per lock. Only one
+// localWaiters describes where the waiters of one process wait, one room per lock. Only one
 // of them is in the server's queue: a process that dies leaves one dead place
 // there, and a wake-up concerns one goroutine.
-type rooms struct {
+type localWaiters struct {
 	client *keywright.Client
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -22,26 +22,27 @@ type rooms struct {
 	leave  *kernel.Shared
 	slow   atomic.Int64 // how long calls take, in ns
 
-	mu     sync.Mutex
-	byMain map[string]*room
-	ears   map[string]*ear // by channel
-	closed bool
+	mu            sync.Mutex
+	byMain        map[string]*lockWaiters
+	subscriptions map[string]*subscription // by channel
+	closed        bool
 }
 
-func newRooms(c *keywright.Client) *rooms {
+func newLocalWaiters(c *keywright.Client) *localWaiters {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &rooms{client: c, ctx: ctx, cancel: cancel, byMain: map[string]*room{}, ears: map[string]*ear{},
+	return &localWaiters{client: c, ctx: ctx, cancel: cancel,
+		byMain: map[string]*lockWaiters{}, subscriptions: map[string]*subscription{},
 		free: kernel.NewShared(c, "lock free", script.free), leave: kernel.NewShared(c, "lock leave", script.leave)}
 }
 
-// rooms returns those of the lock's client.
-func (l Lock) rooms() *rooms { return kernel.Part(l.client, newRooms) }
+// localWaiters returns those of the lock's client.
+func (l Lock) localWaiters() *localWaiters { return kernel.Part(l.client, newLocalWaiters) }
 
 // Close ends what goes on in the background.
-func (all *rooms) Close() {
+func (all *localWaiters) Close() {
 	all.mu.Lock()
 	all.closed = true
-	for _, e := range all.ears {
+	for _, e := range all.subscriptions {
 		e.timer.Stop()
 	}
 	all.mu.Unlock()
@@ -55,7 +56,7 @@ func (all *rooms) Close() {
 }
 
 // run runs fn in the background; Close waits for it. False when closed.
-func (all *rooms) run(fn func()) bool {
+func (all *localWaiters) run(fn func()) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.closed {
@@ -67,7 +68,7 @@ func (all *rooms) run(fn func()) bool {
 
 // chore runs fn in the background, for a second at most, after a call under way
 // (nil: none).
-func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
+func (all *localWaiters) chore(behind <-chan struct{}, fn func(context.Context)) {
 	running := all.run(func() {
 		if behind != nil {
 			select {
@@ -84,9 +85,9 @@ func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
 	}
 }
 
-// room represents the waiters for one lock.
-type room struct {
-	all  *rooms
+// lockWaiters represents the waiters for one lock.
+type lockWaiters struct {
+	all  *localWaiters
 	main string
 
 	mu   sync.Mutex // its own: thousands that leave do not hold up other locks
@@ -96,23 +97,23 @@ type room struct {
 
 // waiter represents one goroutine that wants the lock.
 type waiter struct {
-	lock  Lock
-	kind  kind
-	token string
-	claim string          // how long it may take to show that it lives, in ms; set when it first asks
-	room  *room           // nil for those that do not wait for others of their process
-	link  link            // in the room's line
-	came  uint64          // its number among those who came
-	gone  bool            // it has left while a call was to let it in
-	group group           // of readers
-	turn  chan struct{}   // closed when it may ask the server
-	place reply           // of the release that put it into the server's queue
-	known bool            // it is there
-	mail  chan string     // what the channel says to it
-	asked <-chan struct{} // can be received from, once, when the last call has come back
-	heard bool            // it has listened since before it was in the queue
-	seen  bool            // the server has said that another one has the lock
-	since time.Time       // of the first question without an answer; zero: none
+	lock       Lock
+	kind       kind
+	token      string
+	claim      string          // how long it may take to show that it lives, in ms; set when it first asks
+	peers      *lockWaiters    // nil for those that do not wait for others of their process
+	link       link            // in the room's line
+	came       uint64          // its number among those who came
+	gone       bool            // it has left while a call was to let it in
+	group      group           // of readers
+	turn       chan struct{}   // closed when it may ask the server
+	place      reply           // of the release that put it into the server's queue
+	known      bool            // it is there
+	inbox      chan string     // what the channel says to it
+	asked      <-chan struct{} // can be received from, once, when the last call has come back
+	subscribed bool            // it has listened since before it was in the queue
+	seen       bool            // the server has said that another one has the lock
+	since      time.Time       // of the first question without an answer; zero: none
 }
 
 // member returns its place in the server's queue, "" for none.
@@ -127,7 +128,7 @@ func (w *waiter) member() string {
 // have taken, if that is more than was asked for.
 func (w *waiter) claims() string {
 	if w.claim == "" {
-		slow := 4 * time.Duration(w.lock.rooms().slow.Load())
+		slow := 4 * time.Duration(w.lock.localWaiters().slow.Load())
 		w.claim = milliseconds(min(max(w.lock.claim(), slow), w.lock.lease()))
 	}
 	return w.claim
@@ -135,7 +136,7 @@ func (w *waiter) claims() string {
 
 // took notes how long a call took: of the last ones the slowest, which is
 // forgotten by and by.
-func (all *rooms) took(d time.Duration) {
+func (all *localWaiters) took(d time.Duration) {
 	old := all.slow.Load()
 	if n := int64(d); n < old {
 		all.slow.Store(old - (old-n)/8)
@@ -144,9 +145,9 @@ func (all *rooms) took(d time.Duration) {
 	}
 }
 
-// told wakes w with the reply of the release that queued it.
+// wakeWith wakes w with the reply of the release that queued it.
 // If it was not put there, it asks for itself.
-func (w *waiter) told(r reply, err error) {
+func (w *waiter) wakeWith(r reply, err error) {
 	if w == nil {
 		return
 	}
@@ -161,7 +162,7 @@ var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }(
 // busy reports whether a caller of this process waits for the lock, or holds it
 // alone.
 func (l Lock) busy() bool {
-	all := l.rooms()
+	all := l.localWaiters()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.byMain[l.keys.Main] != nil
@@ -170,11 +171,11 @@ func (l Lock) busy() bool {
 // join puts a waiter into the room of its lock. Its turn has come at once if
 // none of this process is before it.
 func (w *waiter) join() {
-	all, main := w.lock.rooms(), w.lock.keys.Main
+	all, main := w.lock.localWaiters(), w.lock.keys.Main
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if r := all.byMain[main]; r != nil {
-		w.room, w.turn = r, make(chan struct{})
+		w.peers, w.turn = r, make(chan struct{})
 		w.claims() // others read it from now on
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -183,20 +184,20 @@ func (w *waiter) join() {
 		r.line.push(w)
 		return
 	}
-	w.room, w.turn = &room{all: all, main: main}, now
-	all.byMain[main] = w.room
+	w.peers, w.turn = &lockWaiters{all: all, main: main}, now
+	all.byMain[main] = w.peers
 	all.open(w)
 }
 
 // open adds w to an existing subscription. The caller holds mu.
-func (all *rooms) open(w *waiter) {
-	if e := all.ears[w.lock.keys.Channel]; e != nil && e.open && !w.heard {
+func (all *localWaiters) open(w *waiter) {
+	if e := all.subscriptions[w.lock.keys.Channel]; e != nil && e.open && !w.subscribed {
 		e.add(w)
 	}
 }
 
 // next returns the waiter after the one that held the lock or was in the queue. Without one the room is removed.
-func (r *room) next() *waiter {
+func (r *lockWaiters) next() *waiter {
 	if r == nil {
 		return nil
 	}
@@ -221,13 +222,13 @@ func (r *room) next() *waiter {
 // leave takes a waiter out that has not had its turn; false if it has, or is
 // just having it.
 func (w *waiter) leave() bool {
-	if w.room == nil {
+	if w.peers == nil {
 		return false
 	}
-	w.room.mu.Lock()
-	defer w.room.mu.Unlock()
+	w.peers.mu.Lock()
+	defer w.peers.mu.Unlock()
 	w.gone = true
-	return w.room.line.remove(w)
+	return w.peers.line.remove(w)
 }
 
 // line is waiters in the order in which they came. Each is taken out in one

@@ -1,4 +1,4 @@
-package ledger
+package indexrecord
 
 import (
 	"crypto/rand"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// The ledger says of each index whether all items are in it. Programs of two versions
-// may write at once, and one that does not know an index leaves gaps in it. So a write
-// goes through only if its writer has agreed to what is said there: one that does not
-// know an index first takes back that it is complete. An index is complete from the
+// Beside the index records, the field "" has a mark of each index: whether all items are in it.
+// Programs of two versions may write at once, and one that does not know an index leaves gaps in
+// it. So a write goes through only if its writer has agreed to the marks: one that does not
+// know an index first marks it as incomplete. An index is complete from the
 // beginning where there was no item yet, or by Indexes, which looks at all items and
 // finds at the end that no such writer was there meanwhile.
 
@@ -21,14 +21,14 @@ const (
 	StateBuilding = '~' // that, and no item was missed since the building began
 )
 
-// Marks describes what the ledger says of indexes as a whole.
+// Marks has the states of the indexes of an entity.
 type Marks struct {
 	Token string // another one after every change
 	Lines []Mark
 	Newer bool // they have another form: nothing more is known of them
 }
 
-// Mark describes what the ledger says of one index.
+// Mark describes the state of one index.
 type Mark struct {
 	State   byte
 	Builder string // the call that builds it
@@ -43,7 +43,7 @@ const (
 	BuilderSize = 8
 )
 
-// ReadMarks reads what the ledger says; "" is nothing.
+// ReadMarks reads the text of marks; "" has none.
 func ReadMarks(text string) (m Marks) {
 	switch {
 	case text == "":
@@ -66,7 +66,7 @@ func ReadMarks(text string) (m Marks) {
 	return m
 }
 
-// Text returns what the ledger is to say, under another token.
+// Text returns the text of marks, under another token.
 func (m *Marks) Text() string {
 	return rand.Text()[:TokenSize] + LinesOf(m.Lines)
 }
@@ -85,7 +85,7 @@ func LinesOf(lines []Mark) string {
 	return b.String()
 }
 
-// Complete returns what a ledger says, in the field "", if all items are in these indexes.
+// Complete returns the text of the marks, in the field "", if all items are in these indexes.
 func Complete(indexes ...Place) []byte {
 	m := Marks{}
 	for i := range indexes {

@@ -40,8 +40,8 @@ type Message struct {
 	Condition
 }
 
-// Book describes what is wrong, and what is still to be reported.
-type Book struct {
+// Tracker describes what is wrong, and what is still to be reported.
+type Tracker struct {
 	path    string
 	now     func() time.Time
 	replace func(path string, text []byte) error
@@ -82,8 +82,8 @@ type open struct {
 }
 
 // New begins a book without a file, which tells no one.
-func New(now func() time.Time) *Book {
-	return &Book{now: now, kept: blank()}
+func New(now func() time.Time) *Tracker {
+	return &Tracker{now: now, kept: blank()}
 }
 
 func blank() kept {
@@ -99,7 +99,7 @@ type Alert struct {
 }
 
 // Now returns what is wrong with a target now, the worst first; left is how many more there are.
-func (b *Book) Now(target string) (out []Alert, left int64) {
+func (b *Tracker) Now(target string) (out []Alert, left int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range b.kept.Open {
@@ -117,8 +117,8 @@ func (b *Book) Now(target string) (out []Alert, left int64) {
 }
 
 // Open opens the book of a file, or begins one. replace replaces a file in one step.
-func Open(path string, now func() time.Time, replace func(path string, text []byte) error) (*Book, error) {
-	b := &Book{path: path, now: now, replace: replace, posted: map[string]chan struct{}{}}
+func Open(path string, now func() time.Time, replace func(path string, text []byte) error) (*Tracker, error) {
+	b := &Tracker{path: path, now: now, replace: replace, posted: map[string]chan struct{}{}}
 	b.kept = blank()
 	info, err := os.Stat(path)
 	switch {
@@ -150,7 +150,7 @@ func Open(path string, now func() time.Time, replace func(path string, text []by
 
 // keep writes the file, if it has not what is known now: what could not be written is written
 // with the next look.
-func (b *Book) keep() error {
+func (b *Tracker) keep() error {
 	if b.path == "" {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (b *Book) keep() error {
 
 // Look compares a target with what is known of it, and keeps what is to be reported. The first
 // whole audit of a target is what later ones are compared with.
-func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
+func (b *Tracker) Look(t *observe.Target, silent func(id string) bool) error {
 	st, now := t.State(), b.now()
 	found, says := live(t, &st, now)
 	b.mu.Lock()
@@ -185,7 +185,7 @@ func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
 }
 
 // Leave forgets a target that is not watched any more: what was wrong with it is reported no more.
-func (b *Book) Leave(target string) error {
+func (b *Tracker) Leave(target string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.kept.Known, target)
@@ -200,7 +200,7 @@ func (b *Book) Leave(target string) error {
 
 // audit compares violations with those that are known, and knows them from now on as far as
 // they are fewer.
-func (b *Book) audit(target string, now audited, at time.Time) []Condition {
+func (b *Tracker) audit(target string, now audited, at time.Time) []Condition {
 	_, compared := b.kept.Seen[target]
 	b.kept.Seen[target] = at
 	if !compared {
@@ -223,7 +223,7 @@ func (b *Book) audit(target string, now audited, at time.Time) []Condition {
 }
 
 // update opens, keeps and ends what is wrong.
-func (b *Book) update(target string, now time.Time, found []Condition, says judged, silent func(string) bool) {
+func (b *Tracker) update(target string, now time.Time, found []Condition, says judged, silent func(string) bool) {
 	slices.SortFunc(found, func(a, b Condition) int { return cmp.Compare(a.ID, b.ID) })
 	there, beyond, told, left := map[string]bool{}, map[Kind]int64{}, 0, int64(0)
 	for _, c := range found {
@@ -272,7 +272,7 @@ func (b *Book) update(target string, now time.Time, found []Condition, says judg
 
 // beyond gives how many of the conditions that there is no room for are to be reported: those that
 // were not reported yet, when there are clearly more.
-func (b *Book) beyond(name string, now int64) int64 {
+func (b *Tracker) beyond(name string, now int64) int64 {
 	told := b.kept.Beyond[name]
 	switch {
 	case now == 0 && len(b.kept.Open) <= maxOpen/2: // the flood is over: the next one is reported
@@ -285,7 +285,7 @@ func (b *Book) beyond(name string, now int64) int64 {
 }
 
 // end ends what is gone. What comes and goes quickly must be gone for a while.
-func (b *Book) end(id string, o *open, now time.Time, silent func(string) bool) {
+func (b *Tracker) end(id string, o *open, now time.Time, silent func(string) bool) {
 	if o.Gone.IsZero() {
 		o.Gone = now
 	}
@@ -307,7 +307,7 @@ func cut(text string) string {
 }
 
 // post keeps a message until each hook has got it. Of too many the oldest goes.
-func (b *Book) post(m Message) {
+func (b *Tracker) post(m Message) {
 	if b.path == "" {
 		return
 	}
@@ -332,7 +332,7 @@ func (b *Book) post(m Message) {
 
 // connect says which hooks there are. One that is new gets what is reported from now on; those of
 // before that are not among them are forgotten.
-func (b *Book) connect(hooks []string) {
+func (b *Tracker) connect(hooks []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	from, all := b.kept.Next, map[string]*position{}
@@ -353,7 +353,7 @@ func (b *Book) connect(hooks []string) {
 }
 
 // first returns the message that a hook gets next.
-func (b *Book) first(hook string) (m Message, ok bool) {
+func (b *Tracker) first(hook string) (m Message, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.kept.Hooks[hook]
@@ -369,7 +369,7 @@ func (b *Book) first(hook string) (m Message, ok bool) {
 }
 
 // sent notes that a hook has got a message, or that it was given up.
-func (b *Book) sent(hook string, m *Message) error {
+func (b *Tracker) sent(hook string, m *Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.kept.Hooks[hook]
@@ -381,7 +381,7 @@ func (b *Book) sent(hook string, m *Message) error {
 }
 
 // trim takes out the messages that each hook has got.
-func (b *Book) trim() {
+func (b *Tracker) trim() {
 	b.kept.Outbox = slices.DeleteFunc(b.kept.Outbox, func(m Message) bool {
 		for _, p := range b.kept.Hooks {
 			if p.Sent < m.Number {

@@ -7,11 +7,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// settle brings what the connection is subscribed to in line with what is
+// syncSubscriptions brings what the connection is subscribed to in line with what is
 // wanted. Each channel is asked for by a command of its own, since the server
 // refuses a whole command for one name. It reports whether something was refused
 // that has listeners still.
-func (s *Engine) settle(conn rueidis.DedicatedClient) (refused bool, err error) {
+func (s *Engine) syncSubscriptions(conn rueidis.DedicatedClient) (refused bool, err error) {
 	join, leave := s.difference()
 	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second)
 	defer cancel()
@@ -158,7 +158,7 @@ func (s *Engine) message(m rueidis.PubSubMessage) {
 	}
 	if ch := s.channels[at]; ch != nil {
 		for l := range ch.all {
-			l.hear(m.Channel, m.Message)
+			l.deliver(m.Channel, m.Message)
 		}
 	}
 }

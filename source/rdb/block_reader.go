@@ -18,11 +18,11 @@ type block struct {
 	buf []byte
 	end int
 	crc uint64 // of all that came before it
-	err error  // why there is none behind it
+	err error  // why there is no block after it
 }
 
-// ahead reads blocks until the input ends or it is stopped.
-type ahead struct {
+// blockReader reads blocks until the input ends or it is stopped.
+type blockReader struct {
 	in    io.Reader
 	sums  bool
 	ready chan block
@@ -33,8 +33,9 @@ type ahead struct {
 
 // readAhead starts reading. end must be called, and waits until the reading has
 // stopped: in is not used after it.
-func readAhead(in io.Reader, sums bool) *ahead {
-	a := &ahead{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}), make(chan struct{})}
+func readAhead(in io.Reader, sums bool) *blockReader {
+	a := &blockReader{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}),
+		make(chan struct{})}
 	for range buffers {
 		a.free <- nil
 	}
@@ -42,12 +43,12 @@ func readAhead(in io.Reader, sums bool) *ahead {
 	return a
 }
 
-func (a *ahead) end() {
+func (a *blockReader) end() {
 	close(a.stop)
 	<-a.done
 }
 
-func (a *ahead) run() {
+func (a *blockReader) run() {
 	defer close(a.done)
 	defer close(a.ready)
 	crc, size := uint64(0), firstBlock

@@ -22,7 +22,7 @@ func TestApartIsTrue(t *testing.T) {
 			return genPattern(t)
 		}
 		a, b := draw(), draw()
-		if key, common := automaton.Common(a.DFA(), b.DFA()); common && (Apart(a, b) || Apart(b, a)) {
+		if key, common := automaton.Common(a.DFA(), b.DFA()); common && (Disjoint(a, b) || Disjoint(b, a)) {
 			t.Fatalf("%s and %s have %q in common", a, b, key)
 		}
 	})
@@ -39,7 +39,7 @@ func TestApart(t *testing.T) {
 		{"{x}:q1:high", "{#{x}:q1}:{y}", true}, {"a:{rest}", "b:{x}", true}, {"a:{rest}", "a:b:{x}:{y}", false},
 		{"a:b:{rest}", "a", true}, {"{x}:a", "{y}:ba", true}, {"a", "a", false}, {"{x}", "{y}", false},
 	} {
-		if a, b := parse(t, x.a), parse(t, x.b); Apart(a, b) != x.apart || Apart(b, a) != x.apart {
+		if a, b := parse(t, x.a), parse(t, x.b); Disjoint(a, b) != x.apart || Disjoint(b, a) != x.apart {
 			t.Errorf("%s and %s: %t", x.a, x.b, !x.apart)
 		}
 	}

@@ -33,9 +33,9 @@ func (r *Reader) found(ctx context.Context, entries []*keyspace.Entry, g *Gaps) 
 	return out, nil
 }
 
-// together reads things, so many at once, each of which costs the server so many commands, and hands
+// readInOrder reads things, so many at once, each of which costs the server so many commands, and hands
 // on what each of them gave, in their order.
-func together[I, R any](ctx context.Context, r *Reader, all []I, cost func(I) int, read func(I) (R, error),
+func readInOrder[I, R any](ctx context.Context, r *Reader, all []I, cost func(I) int, read func(I) (R, error),
 	each func(I, R, error) error) error {
 	for some := range slices.Chunk(all, Together) {
 		commands := 0

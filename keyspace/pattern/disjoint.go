@@ -47,9 +47,9 @@ func (p *Pattern) ending() string {
 	return p.elems[len(p.elems)-1].Literal
 }
 
-// Apart reports whether literals alone show that two patterns have no key in common. It
+// Disjoint reports whether literals alone show that two patterns have no key in common. It
 // makes no automata; where it is false there may be none all the same.
-func Apart(a, b *Pattern) bool {
+func Disjoint(a, b *Pattern) bool {
 	x, openX := a.segments()
 	y, openY := b.segments()
 	if len(x) < len(y) && !openX || len(y) < len(x) && !openY {
@@ -63,14 +63,14 @@ func Apart(a, b *Pattern) bool {
 		if openX && i == len(x)-1 || openY && i == len(y)-1 {
 			s.end, t.end = "", ""
 		}
-		if s.apart(t) {
+		if s.disjoint(t) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s segment) apart(t segment) bool {
+func (s segment) disjoint(t segment) bool {
 	switch {
 	case s.whole && t.whole:
 		return s.begin != t.begin

@@ -20,8 +20,8 @@ import (
 // after Options.Limit.
 type Loader[V any] = func(ctx context.Context) (V, error)
 
-// flight represents one load of one key in this process, with the callers that wait for it.
-type flight[V any] struct {
+// localLoad represents one load of one key in this process, with the callers that wait for it.
+type localLoad[V any] struct {
 	done  chan struct{}
 	value V
 	err   error
@@ -71,9 +71,9 @@ func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, erro
 }
 
 // start is called with Cache.mu held.
-func (i Item[V]) start(ctx context.Context, load Loader[V], why claiming) *flight[V] {
+func (i Item[V]) start(ctx context.Context, load Loader[V], why claiming) *localLoad[V] {
 	inner, leave := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight[V]{done: make(chan struct{}), leave: leave}
+	f := &localLoad[V]{done: make(chan struct{}), leave: leave}
 	i.c.flights[i.main] = f
 	go func() {
 		defer leave()
@@ -93,7 +93,7 @@ func (i Item[V]) start(ctx context.Context, load Loader[V], why claiming) *fligh
 var errGone = errors.New("the loader ended its goroutine")
 
 // land forgets a flight, unless another has begun; Cache.mu is held.
-func (c *Cache[V]) land(main string, f *flight[V]) {
+func (c *Cache[V]) land(main string, f *localLoad[V]) {
 	if c.flights[main] == f {
 		delete(c.flights, main)
 	}
@@ -105,7 +105,7 @@ const refusals = 3
 
 // lead claims until there is a value, or the lease is held and the value loaded.
 // ctx ends when none waits any more; that does not end the loader.
-func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why claiming) (v V, err error) {
+func (i Item[V]) lead(ctx context.Context, f *localLoad[V], load Loader[V], why claiming) (v V, err error) {
 	forced := why.mode == "force"
 	for waits, refused := 0, 0; ; {
 		token := newToken()
@@ -145,7 +145,7 @@ func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why cla
 }
 
 // begins says that a flight is not to be stopped any more.
-func (c *Cache[V]) begins(f *flight[V]) {
+func (c *Cache[V]) begins(f *localLoad[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.loading = true
@@ -163,13 +163,13 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 	if err = i.announce(short); err == nil {
 		out, err = i.claim(token, why).Do(short)
 	}
-	i.c.heard(ctx, err)
+	i.c.recordResult(ctx, err)
 	return out, err
 }
 
 // unclaimed handles a failed claim. It gives up the lease, since the claim may have been granted although the reply
 // was lost. If the server is down, the load is done without a lease.
-func (i Item[V]) unclaimed(ctx context.Context, f *flight[V], token string, load Loader[V], err error) (V, error) {
+func (i Item[V]) unclaimed(ctx context.Context, f *localLoad[V], token string, load Loader[V], err error) (V, error) {
 	var zero V
 	if class, _ := keywright.ClassOf(err); class == keywright.Invalid || class == keywright.Refused {
 		return zero, err

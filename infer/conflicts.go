@@ -17,11 +17,11 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// settle loads the draft as anybody would and mends what is wrong with it:
+// resolveConflicts loads the draft as anybody would and mends what is wrong with it:
 // patterns that can be read in two ways or overlap, names that are keywords,
 // keys that a construct brings along. What cannot be mended is left out, and
 // said.
-func (d *Draft) settle() {
+func (d *Draft) resolveConflicts() {
 	for range maxMends {
 		ks, findings, lines := d.load()
 		changed := false
@@ -363,7 +363,7 @@ func joint(a, b segment) (segment, bool) {
 		return a, false
 	}
 	words := func(s segment) []string {
-		if word(s.shape) {
+		if isLiteral(s.shape) {
 			return []string{s.shape}
 		}
 		return s.words

@@ -1,17 +1,17 @@
-package ledger
+package indexrecord
 
 import (
 	"errors"
 	"strings"
 )
 
-var errEntry = errors.New("an entry of the ledger cannot be read: `keywright entities repair` puts it right")
+var errEntry = errors.New("an index record cannot be read: `keywright entities repair` puts it right")
 
-// Moved returns an entry of a ledger for items whose index keys have other names: to says
-// where the keys of a place are now (its Value does not count). What is said of a place
-// that to does not know is left out: a program that knows that index finds no promise
-// about it, and fills it by Indexes. An entry of a newer form is ErrForm; one that cannot
-// be read is an error that says how to repair it.
+// Moved returns an index record, or marks (id is ""), for items whose index keys have other
+// names: to says where the keys of a place are now (its Value does not count). A place that
+// to does not know is left out: a program that knows that index finds it not complete, and
+// fills it by Indexes. A newer form is ErrForm; a record that cannot be read is an error
+// that says how to repair it.
 func Moved(id, entry string, to func(Place) (Place, bool)) (string, error) {
 	if id != "" {
 		if !Formed(entry) {
