@@ -166,11 +166,3 @@ func (r *reading) entries(c *link, a *arena, from, n, skip int) error {
 	}
 	return nil
 }
-
-// otherwise returns err, or what a reply of another form is.
-func otherwise(err error, want string) error {
-	if err == nil {
-		err = &wire.ProtocolError{Got: "an array of another length", Want: want}
-	}
-	return err
-}

@@ -111,12 +111,12 @@ func (r *run) tracks(sh *shard, dbs []int) []*track {
 	defer r.mu.Unlock()
 	for _, db := range dbs {
 		place := Place{DB: db, Cursor: "0"}
-		if i := slices.IndexFunc(sh.from, func(p Place) bool { return p.DB == db }); i >= 0 {
-			place = sh.from[i]
+		if i := slices.IndexFunc(r.places[sh], func(p Place) bool { return p.DB == db }); i >= 0 {
+			place = r.places[sh][i]
 		}
-		sh.tracks = append(sh.tracks, newTrack(place))
+		r.running[sh] = append(r.running[sh], newTrack(place))
 	}
-	return sh.tracks
+	return r.running[sh]
 }
 
 // position returns where the scan is. The mutex is held, or all shards have ended.
@@ -125,11 +125,11 @@ func (r *run) position() Position {
 		Notes: slices.Clone(r.notes), Slots: r.fleet.slots}
 	for _, sh := range r.fleet.shards {
 		s := ShardPosition{Address: sh.address, Identity: sh.before, Sizes: sh.dbs}
-		for _, t := range sh.tracks {
+		for _, t := range r.running[sh] {
 			s.Databases = append(s.Databases, t.place())
 		}
-		if sh.tracks == nil { // its walk has not begun
-			s.Databases = sh.from
+		if r.running[sh] == nil { // its walk has not begun
+			s.Databases = r.places[sh]
 		}
 		out.Shards = append(out.Shards, s)
 	}
@@ -153,7 +153,7 @@ func (r *run) lastCheckpoint() error {
 		return nil
 	}
 	for _, sh := range r.fleet.shards {
-		if sh.tracks == nil || slices.ContainsFunc(sh.tracks, func(t *track) bool { return !t.Done }) {
+		if r.running[sh] == nil || slices.ContainsFunc(r.running[sh], func(t *track) bool { return !t.Done }) {
 			return r.options.Checkpoints.Save(r.position())
 		}
 	}
@@ -173,7 +173,7 @@ func (r *run) goOn() error {
 		}
 	}
 	if from := c.From; from != nil && len(reasons) == 0 {
-		reasons = r.fleet.resume(from)
+		reasons = r.resume(from)
 		r.started = r.started.Add(-from.Elapsed)
 		r.keys, r.gone, r.repeats, r.notes = from.Keys, from.Gone, from.Repeats, slices.Clone(from.Notes)
 	}
@@ -185,15 +185,15 @@ func (r *run) goOn() error {
 
 // resume takes over what the servers were when the scan began, or says why they are
 // not the same.
-func (t *fleet) resume(from *Position) (reasons []string) {
+func (r *run) resume(from *Position) (reasons []string) {
 	at := map[string]ShardPosition{}
 	for _, s := range from.Shards {
 		at[s.Address] = s
 	}
-	if t.slots != from.Slots {
+	if r.fleet.slots != from.Slots {
 		reasons = append(reasons, "slots have moved between the nodes of the cluster since")
 	}
-	for _, sh := range t.shards {
+	for _, sh := range r.fleet.shards {
 		s, known := at[sh.address]
 		if !known {
 			reasons = append(reasons, sh.address+" is another server than "+addresses(from.Shards))
@@ -203,7 +203,7 @@ func (t *fleet) resume(from *Position) (reasons []string) {
 		for _, reason := range topology.Differences(sh.address, s.Identity, sh.before) {
 			reasons = append(reasons, reason.String())
 		}
-		sh.before, sh.dbs, sh.from = s.Identity, s.Sizes, s.Databases
+		sh.before, sh.dbs, r.places[sh] = s.Identity, s.Sizes, s.Databases
 	}
 	for _, address := range slices.Sorted(maps.Keys(at)) {
 		if len(reasons) == 0 {
@@ -221,8 +221,8 @@ func addresses(shards []ShardPosition) string {
 	return strings.Join(out, ", ")
 }
 
-// addresses returns the servers of a position, to be taken again.
-func (c *Checkpoints) addresses() (out []string) {
+// addressesOf returns the servers of a position, to be taken again.
+func addressesOf(c *Checkpoints) (out []string) {
 	if c != nil && c.From != nil {
 		for _, s := range c.From.Shards {
 			out = append(out, s.Address)

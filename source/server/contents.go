@@ -44,38 +44,6 @@ const largest = 512 << 10
 // inFlight bounds the bytes of values that are asked for at a time.
 const inFlight = 2 << 20
 
-// ContentCommands returns what Contents sends beside the commands of a scan. It also tries
-// CLIENT NO-TOUCH, which servers have from 7.2 (Redis) and 8.0 (Valkey) and which keeps
-// the idle times of keys: grant it there. Servers from 7.4 (Redis) and 9.0 (Valkey) also need
-// HPEXPIRETIME, for hashes in parts.
-func ContentCommands() []Command {
-	return []Command{
-		{Name: "multi", Why: "value and expiry are read in one step"},
-		{Name: "exec", Why: "value and expiry are read in one step"},
-		{Name: "dump", Why: "the value of a key"},
-		{Name: "pexpiretime", Why: "when a key expires"},
-		{Name: "watch", Why: "a value that is written to while it is read in parts is read again"},
-		{Name: "unwatch", Why: "see watch"},
-		{Name: "xinfo|stream", Why: "a stream in parts"},
-		{Name: "xinfo|groups", Why: "a stream in parts"},
-		{Name: "xinfo|consumers", Why: "a stream in parts"},
-		{Name: "xpending", Why: "a stream in parts"},
-		{Name: "function|list", Why: "libraries of functions"},
-		{Name: "exists", Why: "verify, copy: is a key of the other side here"},
-		{Name: "asking", Why: "verify, copy: a key whose slot moves is read where it goes"},
-	}
-}
-
-// ContentsACL returns the line that makes a user who may read all values, as ACL is for a
-// scan.
-func ContentsACL() string {
-	line := ACL(true)
-	for _, c := range ContentCommands() {
-		line += " +" + c.Name
-	}
-	return line
-}
-
 // Contents reads whole values, each with its expiry in one step of the server. The
 // callback gets what one page of SCAN had, one shard at a time. A value of more than
 // req.Largest bytes comes in parts; WATCH tells whether it was written to meanwhile,
@@ -85,16 +53,22 @@ func ContentsACL() string {
 // summary of a Scanner never claims one moment for all.
 func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary,
 	error) {
+	return readContents(ctx, s.config, s.options, req, each)
+}
+
+// readContents reads whole values of the servers of a configuration.
+func readContents(ctx context.Context, config connect.Config, options Options, req ContentsRequest,
+	each func([]source.Content) error) (source.Summary, error) {
 	started := time.Now()
 	if req.Largest == 0 {
 		req.Largest = largest
 	}
-	t, err := discover(ctx, s.config, s.options.Role)
+	t, err := discover(ctx, config, options.Role)
 	if err != nil {
 		return source.Summary{}, err
 	}
 	defer t.close()
-	if err := t.only(ctx, s.options.OnlyDB); err != nil {
+	if err := t.only(ctx, options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
 	if req.Names == nil {
@@ -111,10 +85,13 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 			return source.Summary{}, err
 		}
 	}
-	run := newRun(s, source.Request{Match: req.Match, Progress: req.Progress}, t, nil, started)
-	run.wanted, run.contents = req, each
-	run.pace = newPacer(s.options.Rate)
-	if err = run.askLibraries(ctx); err == nil {
+	run := newRun(config, options, source.Request{Match: req.Match, Progress: req.Progress}, t, nil, started)
+	run.kind = req.Type
+	run.reads = func(w *walk) func(context.Context) error {
+		return (&contentWalk{walk: w, wanted: req, each: each}).throughAll
+	}
+	run.pace = newPacer(options.Rate)
+	if err = askLibraries(ctx, run, req.Library); err == nil {
 		err = run.all(ctx)
 	}
 	sum := run.summary()
@@ -128,6 +105,7 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 // contentWalk represents a walk that reads whole values.
 type contentWalk struct {
 	*walk
+	wanted ContentsRequest
 	each   func([]source.Content) error
 	batch  []source.Content
 	slab   []byte // of payloads of the batch
@@ -235,10 +213,8 @@ func (w *contentWalk) begin() error {
 	_, err := connect.Ask(conn.Conn, "CLIENT", "NO-TOUCH", "on")
 	var refused *wire.ServerError
 	if errors.As(err, &refused) {
-		w.mu.Lock()
-		w.notes = appendNew(w.notes,
+		w.remark(
 			"idle times of the keys that were read begin again: the server has no CLIENT NO-TOUCH, or does not permit it")
-		w.mu.Unlock()
 		return nil
 	}
 	return err
@@ -422,4 +398,53 @@ func (w *contentWalk) rest(ctx context.Context, keys int) error {
 			return err
 		}
 	}
+}
+
+// throughAll walks the database, and says what it could not read.
+func (w *contentWalk) throughAll(ctx context.Context) error {
+	err := w.through(ctx)
+	if err == nil && w.moved > 0 {
+		moved := source.Why(source.SlotsMoved, w.sh.address, nil).In(w.db)
+		moved.Keys = w.moved
+		w.note(moved)
+	}
+	return err
+}
+
+// gave notes which keys are handed over with the batch: if the connection breaks before the
+// page ends, they are not to be given again.
+func (w *contentWalk) gave() {
+	if w.handed == nil {
+		w.handed = map[string]bool{}
+	}
+	for i := range w.batch {
+		if w.batch[i].Payload != nil {
+			w.handed[string(w.batch[i].Name)] = true
+		}
+	}
+	for _, name := range w.parted {
+		w.handed[string(name)] = true
+	}
+}
+
+// nameOnly gives the names of a page to a consumer that wants no values.
+func (w *contentWalk) nameOnly(p *page) error {
+	if w.wanted.Names == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.names = w.names[:0]
+	for i := range p.ends {
+		w.names = append(w.names, p.name(i))
+	}
+	w.run.keys += int64(len(w.names))
+	if len(w.names) > 0 {
+		if err := w.wanted.Names(w.db, w.names); err != nil {
+			return &consumerError{err}
+		}
+	}
+	p.slab, p.ends = p.slab[:0], p.ends[:0]
+	w.progress(false)
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/topology"
 )
 
@@ -106,28 +105,10 @@ func (p *Patient) examine(ctx context.Context, l *link, now func() time.Time) {
 			continue
 		}
 		p.Blind[q.what] = reason(err)
-		if !denied(err) {
+		if !denied(err) && !errors.Is(err, errNotTold) {
 			p.Silent = append(p.Silent, q.what+": "+err.Error())
 		}
 	}
-}
-
-// reason returns what a server answered, without what to do: that is said once.
-func reason(err error) string {
-	if refused, ok := errors.AsType[*wire.ServerError](err); ok {
-		return refused.Error()
-	}
-	return err.Error()
-}
-
-// denied reports whether an error is that the user may not run a command, or that there is no
-// such command: another time is no use.
-func denied(err error) bool {
-	if refused, ok := errors.AsType[*wire.ServerError](err); ok {
-		return refused.Code == "NOPERM" || refused.Code == "ERR"
-	}
-	explained, ok := errors.AsType[*connect.Error](err)
-	return errors.Is(err, errNotTold) || ok && explained.Kind == connect.Denied
 }
 
 // errNotTold is that a server answers, and leaves out what is asked for.

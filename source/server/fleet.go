@@ -42,9 +42,6 @@ type shard struct {
 	owned   *[topology.Slots]bool // the same; nil: all, or slots are on the move
 	asked   bool                  // by name: its idle times are left alone
 	unsized bool                  // the server does not tell sizes: MEMORY USAGE is not to be had
-
-	from   []Place  // where an earlier scan has left its databases
-	tracks []*track // where this one is; nil: not begun
 }
 
 func (t *fleet) close() {
@@ -390,4 +387,32 @@ func (t *fleet) describeShards() []source.Shard {
 			RunID: s.before.RunID, ReplID: s.before.ReplID, Replica: s.replica, Keys: s.before.Keys})
 	}
 	return out
+}
+
+// Role describes which member of a shard is scanned.
+type Role string
+
+// Auto takes a replica in step with its primary where there is one.
+const (
+	Auto    Role = "auto"
+	Primary Role = "primary"
+	Replica Role = "replica"
+)
+
+// Part is one of Of parts of a cluster, from 1 on: the shards, in the order of their slots,
+// are dealt out to the parts in turn. The zero Part is all of them.
+type Part struct{ Number, Of int }
+
+func (p Part) has(i int) bool { return p.Of == 0 || i%p.Of == p.Number-1 }
+
+// again asks a shard over a new connection: the last one was idle for as
+// long as the snapshot took, and may have been closed for that.
+func (s *shard) again(ctx context.Context) (topology.Info, error) {
+	conn, err := dial(ctx, s.config)
+	if err != nil {
+		return nil, err
+	}
+	s.conn.close()
+	s.conn = conn
+	return conn.info(ctx)
 }

@@ -64,7 +64,7 @@ func identify(ctx context.Context, config connect.Config, role Role) (id Identit
 	}
 	defer t.close()
 	found = t.cluster || t.through.Mode == connect.Sentinel
-	if err := t.settled(ctx, role, found); err != nil {
+	if err := settled(ctx, t, role, found); err != nil {
 		return id, found, err
 	}
 	id.Cluster = t.cluster
@@ -84,7 +84,7 @@ func identify(ctx context.Context, config connect.Config, role Role) (id Identit
 }
 
 // settled returns an error unless the servers agree that these are the primaries.
-func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
+func settled(ctx context.Context, t *fleet, role Role, found bool) error {
 	others := map[string]bool{}
 	for _, s := range t.shards {
 		if (role == Primary || found) && s.before.Role == "slave" {
@@ -92,7 +92,7 @@ func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
 				"name its primary; after a failover, try again when the servers agree")
 		}
 		if t.cluster {
-			if err := t.sees(ctx, s.conn, others); err != nil {
+			if err := sees(ctx, t, s.conn, others); err != nil {
 				return err
 			}
 		}
@@ -100,12 +100,12 @@ func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
 	for _, s := range t.shards {
 		delete(others, s.address)
 	}
-	return errors.Join(t.replicas(ctx, others), t.sentinels(ctx))
+	return errors.Join(replicas(ctx, t, others), sentinels(ctx, t))
 }
 
 // sees returns an error if a node has others than these for the holders of the slots. The
 // nodes that it knows are added to others.
-func (t *fleet) sees(ctx context.Context, l *link, others map[string]bool) error {
+func sees(ctx context.Context, t *fleet, l *link, others map[string]bool) error {
 	nodes, err := l.nodes(ctx)
 	if err != nil {
 		return err
@@ -124,13 +124,13 @@ func (t *fleet) sees(ctx context.Context, l *link, others map[string]bool) error
 
 // replicas asks the other nodes of a cluster, too: one may be a primary that the others have
 // not heard of yet. A node that cannot be asked does not count.
-func (t *fleet) replicas(ctx context.Context, others map[string]bool) error {
+func replicas(ctx context.Context, t *fleet, others map[string]bool) error {
 	for address := range others {
 		conn, err := dial(ctx, t.config.At(address))
 		if err != nil {
 			continue
 		}
-		err = t.sees(ctx, conn, map[string]bool{})
+		err = sees(ctx, t, conn, map[string]bool{})
 		conn.close()
 		if connect.IsKind(err, connect.Unsettled) {
 			return err
@@ -145,7 +145,7 @@ func unsettled(address, what, hint string) error {
 
 // sentinels returns an error if one of them names another primary. One that cannot be asked
 // does not count.
-func (t *fleet) sentinels(ctx context.Context) error {
+func sentinels(ctx context.Context, t *fleet) error {
 	if t.through.Mode != connect.Sentinel {
 		return nil
 	}

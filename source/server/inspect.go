@@ -2,11 +2,10 @@ package server
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/internal/wire"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 )
 
@@ -41,7 +40,7 @@ func holding(ctx context.Context, c connect.Config, key []byte) (*fleet, *shard,
 	if t.cluster {
 		sh, err = t.holder(ctx, key)
 	} else if err = t.mustHave(ctx, c.DB); err == nil {
-		_, err = sh.conn.ask(ctx, "SELECT", itoa(c.DB))
+		_, err = sh.conn.ask(ctx, "SELECT", strconv.Itoa(c.DB))
 	}
 	if err != nil {
 		t.close()
@@ -75,20 +74,4 @@ func facts(ctx context.Context, sh *shard, key []byte) (Facts, error) {
 		f.Encoding, _ = e.(string)
 	}
 	return f, nil
-}
-
-// holder returns the shard that has the slot of key.
-func (t *fleet) holder(ctx context.Context, key []byte) (*shard, error) {
-	nodes, err := t.shards[0].conn.nodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	n, _ := nodes.Holder(int(slot.Of(key)))
-	for _, sh := range t.shards {
-		if sh.address == n.Address {
-			return sh, nil
-		}
-	}
-	return nil, connect.Explain(t.shards[0].address,
-		&wire.ServerError{Code: "CLUSTERDOWN", Message: "no node holds the slot of the key"})
 }

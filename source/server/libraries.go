@@ -14,10 +14,10 @@ import (
 
 // libraries calls each with the code of each library of functions of each shard, one library at a time. The reasons say
 // of which shards they could not be read.
-func (t *fleet) libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
+func libraries(ctx context.Context, t *fleet, each func(server string, code []byte) error) (why source.Reasons,
 	err error) {
 	for _, sh := range t.shards {
-		err := sh.libraries(ctx, each)
+		err := librariesOf(ctx, sh, each)
 		if no := (*unreadLibraries)(nil); errors.As(err, &no) {
 			if no.count != 0 {
 				why = why.Add(no.reason(sh.address))
@@ -48,16 +48,16 @@ func (u *unreadLibraries) reason(server string) source.Reason {
 	return why
 }
 
-// libraries asks one server. The names come first, so that the code of one library is held at a time.
-func (s *shard) libraries(ctx context.Context, each func(server string, code []byte) error) error {
+// librariesOf asks one server. The names come first, so that the code of one library is held at a time.
+func librariesOf(ctx context.Context, s *shard, each func(server string, code []byte) error) error {
 	stop := context.AfterFunc(ctx, s.conn.Interrupt)
 	defer stop()
 	s.conn.LimitBulk(wire.MaxBulk)
-	names, err := s.conn.functions(ctx, "library_name")
+	names, err := functions(ctx, s.conn, "library_name")
 	slices.Sort(names)
 	for i := 0; i < len(names) && err == nil; i++ {
 		var code []string
-		if code, err = s.conn.functions(ctx, "library_code", "LIBRARYNAME", names[i], "WITHCODE"); err != nil {
+		if code, err = functions(ctx, s.conn, "library_code", "LIBRARYNAME", names[i], "WITHCODE"); err != nil {
 			break
 		}
 		for _, c := range code { // none: it was deleted meanwhile
@@ -70,10 +70,10 @@ func (s *shard) libraries(ctx context.Context, each func(server string, code []b
 }
 
 // functions returns one field of each library that FUNCTION LIST has.
-func (l *link) functions(ctx context.Context, field string, more ...string) (out []string, err error) {
+func functions(ctx context.Context, l *link, field string, more ...string) (out []string, err error) {
 	reply, err := connect.Ask(l.Conn, append([]string{"FUNCTION", "LIST"}, more...)...)
 	if answer := (*wire.ServerError)(nil); errors.As(err, &answer) {
-		return nil, l.unread(ctx, answer)
+		return nil, unread(ctx, l, answer)
 	}
 	if err != nil {
 		return nil, connect.Explain(l.address, err)
@@ -92,7 +92,7 @@ func (l *link) functions(ctx context.Context, field string, more ...string) (out
 
 // unread says how many libraries there are that the server does not let us read. Servers from before there were
 // libraries have none.
-func (l *link) unread(ctx context.Context, answer *wire.ServerError) error {
+func unread(ctx context.Context, l *link, answer *wire.ServerError) error {
 	unknown := answer.Code == "ERR" // the command
 	info, err := topology.ReadInfo(ctx, l.ask, "memory")
 	if wrong := (*wire.ServerError)(nil); err != nil && !errors.As(err, &wrong) {
@@ -106,25 +106,14 @@ func (l *link) unread(ctx context.Context, answer *wire.ServerError) error {
 }
 
 // askLibraries gives the libraries of functions of all shards to the consumer of a request.
-func (r *run) askLibraries(ctx context.Context) error {
-	if r.wanted.Library == nil {
+func askLibraries(ctx context.Context, r *run, each func(server string, code []byte) error) error {
+	if each == nil {
 		return nil
 	}
-	why, err := r.fleet.libraries(ctx, r.wanted.Library)
+	why, err := libraries(ctx, r.fleet, each)
 	r.note(why...)
 	if consumer := (*consumerError)(nil); errors.As(err, &consumer) {
 		return consumer.err
 	}
 	return err
-}
-
-// Libraries calls each with the code of each library of functions, of each shard in turn: it may come several times.
-// The reasons say what could not be read.
-func (r *Reader) Libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
-	err error) {
-	err = r.patiently(ctx, func() error {
-		why, err = r.t.libraries(ctx, each)
-		return err
-	})
-	return why, err
 }

@@ -86,16 +86,6 @@ func (l *link) strange(err error) error {
 	return err
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return -1
-	}
-	return n
-}
-
 // clock returns the server's time.
 func (l *link) clock(ctx context.Context) (time.Time, error) {
 	reply, err := l.ask(ctx, "TIME")
@@ -111,3 +101,93 @@ func (l *link) clock(ctx context.Context) (time.Time, error) {
 	micros, err2 := strconv.ParseInt(fmt.Sprint(pair[1]), 10, 64)
 	return time.Unix(seconds, micros*1000).UTC(), errors.Join(err1, err2)
 }
+
+// lacks says that the server has no such database, and how many it has; "" if it has it,
+// or the user may not select it. Every server has database 0.
+func (l *link) lacks(ctx context.Context, db int) (string, error) {
+	if db <= 0 {
+		return "", nil
+	}
+	_, err := l.ask(ctx, "SELECT", strconv.Itoa(db))
+	var answer *wire.ServerError
+	var refused *connect.ConfigError
+	switch {
+	case err == nil:
+		_, err = l.ask(ctx, "SELECT", "0")
+		return "", err
+	case errors.As(err, &refused): // a cluster
+		return refused.What, nil
+	case !errors.As(err, &answer):
+		return "", err
+	case answer.Code == "NOPERM":
+		return "", nil
+	}
+	reply, err := l.ask(ctx, "CONFIG", "GET", "databases")
+	if err != nil && !denied(err) {
+		return fmt.Sprintf("%s has no database %d", l.address, db), err
+	}
+	return fmt.Sprintf("%s has no database %d%s", l.address, db, countOf(reply)), nil
+}
+
+// countOf returns what the setting databases says, as the end of a sentence.
+func countOf(reply any) string {
+	pair, _ := reply.([]any)
+	if len(pair) < 2 {
+		return ""
+	}
+	n, err := strconv.Atoi(fmt.Sprint(pair[1]))
+	switch {
+	case err != nil || n < 1:
+		return ""
+	case n == 1:
+		return ": it has one, 0"
+	}
+	return fmt.Sprintf(": it has %d, 0 to %d", n, n-1)
+}
+
+// patience says how long a replica is given to reach what its primary has.
+const patience = 2 * time.Second
+
+// reaches waits until a replica has all that its primary had when it named its
+// offset. One that INFO of the primary lists as in step may, in a small server,
+// lack every key.
+func (l *link) reaches(ctx context.Context, offset string) error {
+	want, _ := strconv.ParseInt(offset, 10, 64)
+	for end := time.Now().Add(patience); ; {
+		info, err := l.info(ctx)
+		if err != nil {
+			return err
+		}
+		if has, err := strconv.ParseInt(info["master_repl_offset"], 10, 64); err == nil && has >= want {
+			return nil
+		}
+		if time.Now().After(end) {
+			return &connect.Error{Kind: connect.Unreachable, Server: l.address,
+				Err: errors.New("it lacks what its primary has, or INFO is not allowed")}
+		}
+		if err := sleep(ctx, patience/200); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits, or ends with the context.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// nowhere is a name that is unlikely to be that of a key or channel.
+const nowhere = "keywright:doctor:nothing"
+
+// onlyTried lists the commands that are tried and that this package does without.
+var onlyTried = map[string]bool{"evalsha": true, "script|exists": true, "subscribe": true, "acl|dryrun": true}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/connect"
@@ -147,7 +148,7 @@ func (r *looker) read(key []byte, how looking) error {
 	if r.look.Type == "list" || r.look.Type == "zset" {
 		n-- // the last place, and not a number
 	}
-	args := how.read(itoa(n))
+	args := how.read(strconv.Itoa(n))
 	r.conn.Command(slices.Insert(args, 1, string(key))...)
 	if err := r.conn.Flush(); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (r *looker) readString(key []byte) error {
 	if err != nil {
 		return err
 	}
-	r.conn.Command("GETRANGE", string(key), "0", itoa(LookBytes-1))
+	r.conn.Command("GETRANGE", string(key), "0", strconv.Itoa(LookBytes-1))
 	if err := r.conn.Flush(); err != nil {
 		return err
 	}

@@ -43,26 +43,6 @@ var needs = []need{
 // toReadValues are the commands that reading values needs.
 var toReadValues = []string{"DUMP", "PEXPIRETIME", "EXEC", "MULTI"}
 
-// ToChangeKeys returns the commands that changing keys needs: the right to do so is taken by a script.
-func ToChangeKeys() []string { return []string{"EVAL", "EVALSHA"} }
-
-// ToRestoreKeys returns the commands that writing values needs.
-func ToRestoreKeys() []string {
-	return append(ToChangeKeys(), "RESTORE", "UNLINK", "RENAMENX", "PEXPIRE", "PEXPIREAT", "PERSIST", "WATCH", "EXEC",
-		"MULTI")
-}
-
-// Has returns an error that names the commands that are missing at the servers that take writes: they have been renamed
-// or disabled, or the user may not run them.
-func Has(ctx context.Context, config connect.Config, commands []string) error {
-	t, err := discover(ctx, config, Primary)
-	if err != nil {
-		return err
-	}
-	defer t.close()
-	return t.has(ctx, commands)
-}
-
 // has is Has of the servers of a fleet.
 func (t *fleet) has(ctx context.Context, commands []string) error {
 	for _, sh := range t.shards {
@@ -126,11 +106,4 @@ func (s *shard) has(commands []string) error {
 		return nil
 	}
 	return &connect.Error{Kind: connect.Denied, Server: s.address, Err: errors.New(strings.Join(why, "; ")), Hint: hint}
-}
-
-// without reports whether an error says that there is no such command, or not for this user.
-func without(err error) bool {
-	var answer *wire.ServerError
-	return errors.As(err, &answer) && (strings.HasPrefix(answer.Message, "ERR unknown command") ||
-		answer.Code == "NOPERM" && !aboutKeys(answer.Message))
 }

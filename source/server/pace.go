@@ -139,17 +139,5 @@ func (w *walk) ping() (time.Duration, error) {
 	return time.Since(started), nil
 }
 
-// sleep waits, or ends with the context.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// stepBudget says how long one SCAN may hold the server.
+const stepBudget = 2 * time.Millisecond

@@ -185,3 +185,37 @@ func (w *walk) handOver(ctx context.Context) error {
 	}
 	return nil
 }
+
+// hand delivers the keys of a page that are ready, and notes how far the walk has come.
+func (w *walk) hand(p *page) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.give(p.batch[p.delivered:p.ready], p.gone); err != nil {
+		return err
+	}
+	for _, k := range p.batch[p.delivered:p.ready] {
+		delete(w.track.values, string(k.Name))
+		if k.Closed {
+			w.track.Closed++
+		}
+	}
+	p.delivered, p.gone, w.track.page = p.ready, 0, p
+	return w.checkpoint()
+}
+
+// passed notes that the consumer had all of a page.
+func (w *walk) passed(p *page) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cursor = p.next
+	t := w.track
+	t.Cursor, t.page = p.next, nil
+	t.Looked, t.Denied = t.Looked+int64(len(p.ends)+len(p.had))+p.left, t.Denied+p.denied
+	if p.left > 0 {
+		w.left += p.left
+		w.req.LeftOut(p.left)
+	}
+	for _, name := range p.had {
+		delete(t.had, name)
+	}
+}

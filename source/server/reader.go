@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/topology"
 )
 
 // Reader reads whole values: of all keys, or of those whose names it is given. It keeps
@@ -294,11 +293,9 @@ func (r *Reader) Ask(ctx context.Context, db int, names [][]byte, each func([]so
 			}
 			r.able = true
 		}
-		run := newRun(r.scanner, source.Request{}, r.t, nil, time.Now())
-		run.wanted = r.request
+		run := newRun(r.scanner.config, r.scanner.options, source.Request{}, r.t, nil, time.Now())
 		return r.everywhere(ctx, names, func(ctx context.Context, sh *shard, names [][]byte) error {
-			w := &contentWalk{walk: &walk{run: run, sh: sh, db: db}, each: each, byName: true}
-			return w.named(ctx, names)
+			return readNamed(ctx, run, sh, db, r.request, names, each)
 		})
 	})
 }
@@ -313,8 +310,7 @@ func (r *Reader) There(ctx context.Context, db int, names [][]byte) (there []boo
 		there = make([]bool, len(names))
 		var mu sync.Mutex
 		return r.everywhere(ctx, names, func(ctx context.Context, sh *shard, names [][]byte) error {
-			w := &contentWalk{walk: &walk{sh: sh, db: db}, byName: true}
-			return w.exist(ctx, names, func(name []byte) {
+			return exist(ctx, sh, db, names, func(name []byte) {
 				mu.Lock()
 				defer mu.Unlock()
 				there[place[string(name)]] = true
@@ -354,130 +350,46 @@ func (r *Reader) everywhere(ctx context.Context, names [][]byte,
 	return context.Cause(ctx)
 }
 
-// named reads the values of keys.
-func (w *contentWalk) named(ctx context.Context, names [][]byte) error {
-	stop := context.AfterFunc(ctx, w.sh.conn.Interrupt)
-	defer stop()
-	if err := w.select1(); err != nil {
-		return connect.Explain(w.sh.address, err)
-	}
-	t := &turn{page: &page{}}
-	for _, name := range names {
-		t.page.slab = append(t.page.slab, name...)
-		t.page.ends = append(t.page.ends, len(t.page.slab))
-	}
-	err := w.ask(nil, t, "", false)
-	if err == nil {
-		err = w.read(nil, t)
-	}
-	if err == nil {
-		err = w.finishTurn(ctx, t)
-	}
-	for i := 0; err == nil && i < len(w.asks); i++ {
-		err = w.elsewhere(ctx, w.asks[i])
-	}
-	if err != nil {
-		return w.explain(err)
-	}
-	if w.denied > 0 {
-		return connect.Explain(w.sh.address,
-			&wire.ServerError{Code: "NOPERM", Message: fmt.Sprintf("NOPERM %d keys are out of the user's reach", w.denied)})
-	}
-	return nil
+// known represents a server as it was.
+type known struct {
+	config connect.Config
+	as     topology.Identity
 }
 
-// select1 selects the database if it is another one.
-func (w *contentWalk) select1() error {
-	if w.sh.conn.db == w.db && w.sh.asked {
-		return nil
-	}
-	w.sh.asked = true
-	return w.begin()
-}
-
-// errElsewhere is why keys are asked for again: no one says where they are.
-var errElsewhere = &wire.ServerError{Code: "MOVED", Message: "MOVED: the slots of the cluster have changed"}
-
-// elsewhere reads a key of a slot that moves at the node that it moves to.
-func (w *contentWalk) elsewhere(ctx context.Context, k redirect) error {
-	conn, err := w.asking(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer conn.close()
-	own := w.sh
-	w.sh = &shard{config: own.config, address: k.address, conn: conn, before: own.before}
-	defer func() { w.sh = own }()
-	w.asks, w.moved = w.asks[:len(w.asks):len(w.asks)], 0
-	if err := w.wholeAfterAll(k.name); err != nil {
-		return err
-	}
-	if w.moved > 0 {
-		return errElsewhere
-	}
-	return nil
-}
-
-// asking connects to the node that a slot moves to, and says so.
-func (w *contentWalk) asking(ctx context.Context, k redirect) (*link, error) {
-	if k.address == "" {
-		return nil, errElsewhere
-	}
-	conn, err := dial(ctx, w.sh.config.At(k.address))
-	if err != nil {
-		return nil, err
-	}
-	conn.LimitBulk(wire.MaxBulk)
-	if _, err := connect.Ask(conn.Conn, "ASKING"); err != nil {
-		conn.close()
-		return nil, err
-	}
-	return conn, nil
-}
-
-// exist calls yes for those of the keys that are there.
-func (w *contentWalk) exist(ctx context.Context, names [][]byte, yes func([]byte)) error {
-	stop := context.AfterFunc(ctx, w.sh.conn.Interrupt)
-	defer stop()
-	c := w.sh.conn
-	if c.db != w.db {
-		if _, err := connect.Ask(c.Conn, "SELECT", strconv.Itoa(w.db)); err != nil {
-			return connect.Explain(w.sh.address, err)
-		}
-		c.db = w.db
-	}
-	for _, name := range names {
-		c.Header(2)
-		c.Arg("EXISTS")
-		c.ArgBytes(name)
-	}
-	if err := c.Flush(); err != nil {
-		return connect.Explain(w.sh.address, err)
-	}
-	for _, name := range names {
-		n, _, err := c.Int()
-		if to, is := redirected(err); is {
-			w.movedAway(name, to)
-		} else if err != nil {
-			return connect.Explain(w.sh.address, err)
-		}
-		if n > 0 {
-			yes(name)
-		}
-	}
-	for _, k := range w.asks {
-		conn, err := w.asking(ctx, k)
+// Since returns what has happened to the servers since NewReader by which they may have lost keys that no program has
+// deleted: a flush, a restart, a failover, or that one of them does not answer. It asks each of them, over a new
+// connection.
+func (r *Reader) Since(ctx context.Context) (out source.Reasons, err error) {
+	for _, was := range r.first {
+		conn, err := dial(ctx, was.config)
 		if err != nil {
-			return err
+			out = out.Add(source.Why(source.Unverified, was.config.Addresses[0], err))
+			continue
 		}
-		n, err := connect.Ask(conn.Conn, "EXISTS", string(k.name))
+		info, err := conn.info(ctx)
+		address := conn.address
 		conn.close()
 		if err != nil {
-			return connect.Explain(k.address, err)
+			out = out.Add(source.Why(source.Unverified, address, err))
+			continue
 		}
-		if n == int64(1) {
-			yes(k.name)
+		for _, why := range topology.Differences(address, was.as, topology.Identify(info)) {
+			// The first replica of a primary, which a snapshot may be, gives it a new id, and loses nothing.
+			if why.Code != source.HistoryMoved || was.as.Role != "master" {
+				out = out.Add(why)
+			}
 		}
 	}
-	return nil
+	return out, ctx.Err()
+}
+
+// Libraries calls each with the code of each library of functions, of each shard in turn: it may come several times.
+// The reasons say what could not be read.
+func (r *Reader) Libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
+	err error) {
+	err = r.patiently(ctx, func() error {
+		why, err = libraries(ctx, r.t, each)
+		return err
+	})
+	return why, err
 }

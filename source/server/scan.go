@@ -28,8 +28,8 @@ func (r *run) shard(ctx context.Context, sh *shard) error {
 			continue
 		}
 		w.pass = w.through
-		if r.contents != nil {
-			w.pass = (&contentWalk{walk: w, each: r.contents}).throughAll
+		if r.reads != nil {
+			w.pass = r.reads(w)
 		}
 		if err := w.all(ctx); err != nil {
 			return err
@@ -94,11 +94,6 @@ func (w *walk) all(ctx context.Context) error {
 	}
 }
 
-// consumerError tells an error of the callback from one of the server.
-type consumerError struct{ err error }
-
-func (e *consumerError) Error() string { return e.err.Error() }
-
 func (w *walk) reconnect(ctx context.Context, cause error) bool {
 	var answered *wire.ServerError
 	if errors.As(cause, &answered) || connect.IsKind(cause, connect.Unsupported, connect.Denied) {
@@ -119,10 +114,7 @@ func (w *walk) reconnect(ctx context.Context, cause error) bool {
 	if err != nil || len(topology.Differences(w.sh.address, w.sh.before, topology.Identify(info))) > 0 {
 		return false
 	}
-	w.mu.Lock()
-	w.notes = appendNew(w.notes,
-		"a connection to "+w.sh.address+" broke and was opened again; the scan went on where it was")
-	w.mu.Unlock()
+	w.remark("a connection to " + w.sh.address + " broke and was opened again; the scan went on where it was")
 	return true
 }
 
@@ -207,7 +199,7 @@ func (w *walk) askPage(cursor string) {
 	if w.req.Match != "" {
 		n = 6
 	}
-	if w.wanted.Type != "" {
+	if w.kind != "" {
 		n += 2
 	}
 	c.Header(n)
@@ -217,9 +209,9 @@ func (w *walk) askPage(cursor string) {
 		c.Arg("MATCH")
 		c.Arg(w.req.Match)
 	}
-	if w.wanted.Type != "" {
+	if w.kind != "" {
 		c.Arg("TYPE")
-		c.Arg(w.wanted.Type)
+		c.Arg(w.kind)
 	}
 	c.Arg("COUNT")
 	c.Arg(strconv.Itoa(w.pageCount()))
@@ -425,19 +417,6 @@ func (w *walk) skipSize(sized bool) error {
 	return err
 }
 
-// refused tells "you may not" about one key from other errors, which end the
-// walk.
-func refused(err error) (bool, error) {
-	if err == nil {
-		return false, nil
-	}
-	var answer *wire.ServerError
-	if errors.As(err, &answer) && answer.Code == "NOPERM" {
-		return true, nil
-	}
-	return false, err
-}
-
 // withoutBytes goes on without MEMORY USAGE where the server does not give it.
 // About a key that is out of reach it says nothing of the command.
 func (w *walk) withoutBytes(err error, there bool) error {
@@ -449,32 +428,8 @@ func (w *walk) withoutBytes(err error, there bool) error {
 		return nil
 	}
 	w.bytes = false
-	w.mu.Lock()
-	w.notes = appendNew(w.notes, "bytes are unknown: MEMORY USAGE is not to be had ("+answer.Code+")")
-	w.mu.Unlock()
+	w.remark("bytes are unknown: MEMORY USAGE is not to be had (" + answer.Code + ")")
 	return nil
-}
-
-func kindOf(name []byte) source.Kind {
-	switch string(name) {
-	case "string":
-		return source.String
-	case "hash":
-		return source.Hash
-	case "list":
-		return source.List
-	case "set":
-		return source.Set
-	case "zset":
-		return source.ZSet
-	case "stream":
-		return source.Stream
-	case "array":
-		return source.Array
-	case "", "none":
-		return source.Unknown
-	}
-	return source.Module
 }
 
 // finish notes what is only known at the end of a database.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
@@ -21,7 +23,6 @@ import (
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/topology"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -615,20 +616,6 @@ func TestOlder(t *testing.T) {
 		{"7.2.11", "7.2.9", false}, {"x", "6.2", false}} {
 		if topology.Older(c.a, c.b) != c.want {
 			t.Errorf("older(%s, %s) = %v", c.a, c.b, !c.want)
-		}
-	}
-}
-
-func TestNextCount(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		count int
-		held  time.Duration
-		want  int
-	}{{500, 500 * time.Microsecond, 1000}, {500, 10 * time.Millisecond, 66}, {10, time.Second, 10}, {1000, 0, 1000},
-		{100, 2 * time.Millisecond, 66}} {
-		if got := nextCount(c.count, c.held); got != c.want {
-			t.Errorf("nextCount(%d, %s) = %d, want %d", c.count, c.held, got, c.want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 	if err := t.only(ctx, s.scanner.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
-	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, req, t, each, started)}
+	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner.config, s.scanner.options, req, t, each, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
 	r.read = r.facts
 	err = r.all(ctx)
@@ -74,12 +74,6 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 		return sum, ctx.Err()
 	}
 	return sum, err
-}
-
-// SnapshotACL returns the line that makes a user who may take snapshots and nothing
-// else, as ACL is for a scan. Such a user sees every key, though it names none.
-func SnapshotACL() string {
-	return "on resetkeys resetchannels -@all +ping +info +dbsize +cluster|nodes +replconf +psync +sync"
 }
 
 // snapshotRun represents one run over all shards. What run guards by its mutex it guards
@@ -258,15 +252,6 @@ func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStrea
 	return nil
 }
 
-func (r *snapshotRun) remark(note string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.notes = appendNew(r.notes, note)
-}
-
-// patience says how long a replica is given to reach what its primary has.
-const patience = 2 * time.Second
-
 func inStep(ctx context.Context, replica connect.Config, offset string) error {
 	conn, err := dial(ctx, replica)
 	if err != nil {
@@ -276,46 +261,11 @@ func inStep(ctx context.Context, replica connect.Config, offset string) error {
 	return conn.reaches(ctx, offset)
 }
 
-// reaches waits until a replica has all that its primary had when it named its
-// offset. One that INFO of the primary lists as in step may, in a small server,
-// lack every key.
-func (l *link) reaches(ctx context.Context, offset string) error {
-	want, _ := strconv.ParseInt(offset, 10, 64)
-	for end := time.Now().Add(patience); ; {
-		info, err := l.info(ctx)
-		if err != nil {
-			return err
-		}
-		if has, err := strconv.ParseInt(info["master_repl_offset"], 10, 64); err == nil && has >= want {
-			return nil
-		}
-		if time.Now().After(end) {
-			return &connect.Error{Kind: connect.Unreachable, Server: l.address,
-				Err: errors.New("it lacks what its primary has, or INFO is not allowed")}
-		}
-		if err := sleep(ctx, patience/200); err != nil {
-			return err
-		}
-	}
-}
-
 // notListening are those who only pose as replicas, as we do.
 func notListening(address string) bool {
 	_, port, _ := net.SplitHostPort(address)
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err != nil || n == 0
-}
-
-// again asks a shard over a new connection: the last one was idle for as
-// long as the snapshot took, and may have been closed for that.
-func (s *shard) again(ctx context.Context) (topology.Info, error) {
-	conn, err := dial(ctx, s.config)
-	if err != nil {
-		return nil, err
-	}
-	s.conn.close()
-	s.conn = conn
-	return conn.info(ctx)
 }
 
 // changes returns the reasons why keys can have slipped between the snapshots. What

@@ -32,7 +32,8 @@ func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest,
 			return source.Summary{}, err
 		}
 	}
-	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, source.Request{Progress: req.Progress}, t, nil, started)}
+	r := &snapshotRun{Snapshot: s,
+		run: newRun(s.scanner.config, s.scanner.options, source.Request{Progress: req.Progress}, t, nil, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
 	r.read = func(ctx context.Context, sh *shard, in io.Reader) (source.Summary, error, error) {
 		return r.contentsOf(ctx, sh, in, req, each)

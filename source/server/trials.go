@@ -30,9 +30,6 @@ type trial struct {
 	cluster bool // a cluster only needs it
 }
 
-// nowhere is a name that is unlikely to be that of a key or channel.
-const nowhere = "keywright:doctor:nothing"
-
 // trialList is tried in order. None of them writes: of those that could, the key, the
 // channel and the script do not exist.
 var trialList = []trial{
@@ -68,9 +65,6 @@ var trialList = []trial{
 	{name: "SCRIPT EXISTS", args: []string{"SCRIPT", "EXISTS", strings.Repeat("0", 40)}, purpose: ForPrograms},
 	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: ForPrograms, own: true},
 }
-
-// onlyTried lists the commands that are tried and that this package does without.
-var onlyTried = map[string]bool{"evalsha": true, "script|exists": true, "subscribe": true, "acl|dryrun": true}
 
 // trials holds the results.
 type trials struct {
@@ -145,10 +139,4 @@ func (p *Patient) stranger(ctx context.Context, _ *link, _ func() time.Time) err
 	var answer *wire.ServerError
 	p.Open = err == nil || errors.As(err, &answer) && answer.Code == "NOPERM" && aboutKeys(answer.Message)
 	return nil
-}
-
-// aboutKeys: the command is permitted, the key or channel is not.
-func aboutKeys(message string) bool {
-	return strings.Contains(message, "access") &&
-		(strings.Contains(message, "key") || strings.Contains(message, "channel"))
 }

@@ -138,9 +138,7 @@ func (w *walk) part(r *reading, from int64) error {
 
 // unreadable notes that the user may not read a value.
 func (w *walk) unreadable(why string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.notes = appendNew(w.notes, "some values are unknown: "+why)
+	w.remark("some values are unknown: " + why)
 }
 
 // reading represents one value, as far as it was read.
@@ -431,4 +429,12 @@ func (r *reading) takeEnd(w *walk, a *arena) error {
 	r.v.Of = max(size, r.v.Looked(r.k.Kind))
 	r.v.Partial = r.v.Of > r.v.Looked(r.k.Kind)
 	return nil
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return -1
+	}
+	return n
 }
