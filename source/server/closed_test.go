@@ -30,7 +30,7 @@ func everything(whole, expect bool) source.Request {
 // of a value that is closed is still read.
 func TestClosedValues(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for i := range 300 {
 			s.Do("XADD", "s", fmt.Sprint(i+1, "-1"), "a", "1")

@@ -44,18 +44,6 @@ const largest = 512 << 10
 // inFlight bounds the bytes of values that are asked for at a time.
 const inFlight = 2 << 20
 
-// Contents reads whole values, each with its expiry in one step of the server. The
-// callback gets what one page of SCAN had, one shard at a time. A value of more than
-// req.Largest bytes comes in parts; WATCH tells whether it was written to meanwhile,
-// and then it is read again, up to three times. Per page it takes one round trip.
-//
-// A key may come twice, as with SCAN. Values are those of their own moment: the
-// summary of a Scanner never claims one moment for all.
-func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary,
-	error) {
-	return readContents(ctx, s.config, s.options, req, each)
-}
-
 // readContents reads whole values of the servers of a configuration.
 func readContents(ctx context.Context, config connect.Config, options Options, req ContentsRequest,
 	each func([]source.Content) error) (source.Summary, error) {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 )
 
 // What the user may not do is tried: each command is taken away, and is named.
 func TestExaminePermissions(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for _, one := range trialList {
 			if one.cluster {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 )
@@ -50,7 +51,7 @@ func partsOf(l Look) (out []string) {
 // A value of each type is seen whole where it is small, and nothing of the key is another afterwards.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("SET", "str", "a\x00\xff\r\n", "PX", "600000")
 		s.Do("RPUSH", "list", "a", "", "b")
@@ -83,7 +84,7 @@ func TestLook(t *testing.T) {
 // What is large is seen in part, with how much there is.
 func TestLookIsBounded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("SETRANGE", "str", "3000000", "x")
 		s.Do("EVAL", `for i = 1, 5000 do
@@ -111,7 +112,7 @@ func TestLookIsBounded(t *testing.T) {
 // Elements that are large take little memory, and what is too large ends the look and not the program.
 func TestLookAtLargeElements(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		large := strings.Repeat("x", 1<<20)
 		for i := range 8 {
@@ -152,7 +153,7 @@ func TestLookAtLargeElements(t *testing.T) {
 // What is closed is not asked for, and what is hidden is not kept.
 func TestLookHides(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("HSET", "hash", "phone", "s3cret", "name", "x")
 		s.Do("HSET", "long", strings.Repeat("n", LookBytes+1), "s3cret") // a name of which not all is known
@@ -184,12 +185,12 @@ func TestLookHides(t *testing.T) {
 // A server that has CLIENT NO-TOUCH keeps the idle time of a key that is looked at.
 func TestLookTouchesNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, kt.MovableClock())
 		s.Do("SET", "key", "v")
 		idle := func() int64 { return s.Do("OBJECT", "IDLETIME", "key").(int64) }
 		s.MoveClock(time.Minute)
-		until(t, "the key is idle", func() bool { return idle() >= 50 }) // the server looks at its clock ten times a second
+		expect.Eventually(t, "the key is idle", func() bool { return idle() >= 50 }) // the server looks at its clock ten times a second
 		l, err := LookAt(t.Context(), servertest.Config(t, s.URL()), LookRequest{Key: []byte("key")})
 		if err != nil || !bytes.Equal(l.Elements[0].Value.Bytes, []byte("v")) {
 			t.Fatal(l, err)
@@ -203,7 +204,7 @@ func TestLookTouchesNothing(t *testing.T) {
 // In a cluster the node that holds the key is asked.
 func TestLookInACluster(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 0)
 		for i := range 20 {
 			key := "key:" + strconv.Itoa(i)

@@ -46,7 +46,7 @@ func TestExamineInventsNothing(t *testing.T) {
 		{"acl|whoami", "ACL WHOAMI", []string{"user"}},
 	} {
 		t.Run(c.command, func(t *testing.T) {
-			each(t, func(t *testing.T, b kt.Brand) {
+			servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 				s := kt.Start(t, b)
 				s.Do("SET", "k", "v")
 				s.Do(append([]string{"ACL", "SETUSER", "u", "on", ">pw", "~*", "&*", "+@all"}, strings.Fields("-"+c.command)...)...)
@@ -89,7 +89,7 @@ func TestExamineOfFiguresThatAreLeftOut(t *testing.T) {
 // A cluster of which the nodes may not be asked is not one without shards.
 func TestExamineOfAClusterThatIsNotTold(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 0)
 		c.Nodes[0].Do("ACL", "SETUSER", "u", "on", ">pw", "~*", "&*", "+@all", "-cluster|nodes")
 		d := examined(t, "redis+cluster://u:pw@"+c.Nodes[0].Addr())
@@ -113,7 +113,7 @@ func (x *Examination) unknown(what string) bool {
 // user, and the diagnosis names it.
 func TestExamineNamesEachCommandThatIsMissing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		single, cluster := kt.Start(t, b), kt.StartCluster(t, b, 3, 0)
 		for _, c := range Commands() {
 			s, url := single, "redis://"

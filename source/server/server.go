@@ -48,3 +48,15 @@ func New(config connect.Config, options Options) *Scanner {
 func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
 	return scanKeys(ctx, s.config, s.options, req, each)
 }
+
+// Contents reads whole values, each with its expiry in one step of the server. The
+// callback gets what one page of SCAN had, one shard at a time. A value of more than
+// req.Largest bytes comes in parts; WATCH tells whether it was written to meanwhile,
+// and then it is read again, up to three times. Per page it takes one round trip.
+//
+// A key may come twice, as with SCAN. Values are those of their own moment: the
+// summary of a Scanner never claims one moment for all.
+func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary,
+	error) {
+	return readContents(ctx, s.config, s.options, req, each)
+}

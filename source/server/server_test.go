@@ -30,14 +30,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // both runs a test for each brand.
 var both = servertest.Brands
 
-// each runs a test for each brand, in the gate for one of them.
-func each(t *testing.T, run func(*testing.T, kt.Brand)) {
-	t.Helper()
-	for _, brand := range gate.Pick(t, kt.Brands()) {
-		t.Run(string(brand), func(t *testing.T) { t.Parallel(); run(t, brand) })
-	}
-}
-
 // scan gathers what a scan yields by database and name; a name that comes twice
 // fails the test.
 func scan(t testing.TB, c connect.Config, o Options, req source.Request) (map[string]source.Key, source.Summary,
@@ -209,7 +201,7 @@ func fillCluster(c *kt.Cluster, n int) {
 
 func TestManyKeysOnceEach(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 20_000)
 		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Count: 10}, source.Request{})
@@ -234,7 +226,7 @@ func TestManyKeysOnceEach(t *testing.T) {
 // read ahead.
 func TestValuesOfManyPages(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
 		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Count: 100},
@@ -252,7 +244,7 @@ func TestValuesOfManyPages(t *testing.T) {
 
 func TestReplicaIsPreferred(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 100)
 		r := kt.Start(t, b, kt.ReplicaOf(s))
@@ -356,7 +348,7 @@ func TestNeverFalselyComplete(t *testing.T) {
 		"swapdb":   func(s *kt.Server) { s.Do("SWAPDB", "0", "1") },
 		"demotion": func(s *kt.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
 	}
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		for _, name := range slices.Sorted(maps.Keys(harms)) {
 			for round := range gate.Count(t, "KEYWRIGHT_ROUNDS", 1, 3) {
 				s := kt.Start(t, b)
@@ -384,7 +376,7 @@ func TestNeverFalselyComplete(t *testing.T) {
 
 func TestClusterHarm(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 1)
 		fillCluster(c, 1500)
 		there := "" // a key of the second shard, by its last slots
@@ -422,7 +414,7 @@ func TestClusterHarm(t *testing.T) {
 // and counts nothing twice.
 func TestCutConnectionGoesOn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
 		p := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: 60_000, CutTimes: 3})
@@ -531,7 +523,7 @@ func TestRate(t *testing.T) {
 
 func TestRestrictedUsers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 50)
 		s.Do("SET", "mine", "v")
@@ -563,7 +555,7 @@ func TestRestrictedUsers(t *testing.T) {
 // TestACLFileLoads starts servers with the rendered line in an ACL file.
 func TestACLFileLoads(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		file := t.TempDir() + "/users.acl"
 		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser keywright "+ACL(true)+" >pw\n"),
 			0o600); err != nil {

@@ -16,7 +16,7 @@ import (
 // same.
 func TestASickServerIsRead(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b keywrighttest.Brand) {
+	both(t, func(t *testing.T, b keywrighttest.Brand) {
 		s := keywrighttest.Start(t, b, keywrighttest.Config("enable-protected-configs", "yes"))
 		fill(s, 10)
 		gone := filepath.Join(t.TempDir(), "gone")
@@ -44,7 +44,7 @@ func TestASickServerIsRead(t *testing.T) {
 // TestAReplicaWithoutItsPrimaryIsExamined: it answers INFO alone, where it does not serve stale data.
 func TestAReplicaWithoutItsPrimaryIsExamined(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b keywrighttest.Brand) {
+	both(t, func(t *testing.T, b keywrighttest.Brand) {
 		primary := keywrighttest.Start(t, b)
 		replica := keywrighttest.Start(t, b, keywrighttest.ReplicaOf(primary),
 			keywrighttest.Config("replica-serve-stale-data", "no"))

@@ -41,7 +41,7 @@ func (x *Examination) orphans(ctx context.Context, p *Patient, l *link) {
 		}
 	}
 	for chunk := range slices.Chunk(strange, slotsAsked) {
-		counts, err := l.countKeys(ctx, chunk)
+		counts, err := countKeys(ctx, l, chunk)
 		if err != nil {
 			x.dark("keys in slots of other nodes", p.Address+": "+reason(err))
 			return
@@ -64,7 +64,7 @@ func (x *Examination) own(ctx context.Context, l *link) (topology.Node, bool) {
 }
 
 // countKeys asks how many keys slots have, in one round trip.
-func (l *link) countKeys(ctx context.Context, slots []int) (counts []int64, err error) {
+func countKeys(ctx context.Context, l *link, slots []int) (counts []int64, err error) {
 	stop := context.AfterFunc(ctx, l.Interrupt)
 	defer stop()
 	for _, n := range slots {
