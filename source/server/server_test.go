@@ -477,7 +477,8 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 		strings.Contains(stats, "cmdstat_psync:") {
 		t.Errorf("something was read: %s", stats)
 	}
-	if x := examined(t, s.URL()+"/99"); !strings.Contains(x.Patients[0].NoDB, "no database 99") {
+	if x, err := Examine(t.Context(), servertest.Config(t, s.URL()+"/99"), time.Now); err != nil ||
+			!strings.Contains(x.Patients[0].NoDB, "no database 99") {
 		t.Errorf("doctor: %s", x.Patients[0].NoDB)
 	}
 }

@@ -234,11 +234,11 @@ func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStrea
 		return nil
 	}
 	for _, address := range slices.DeleteFunc(info.InStep(), notListening) {
-		replica := sh.config.At(address)
-		err := inStep(ctx, replica, info["master_repl_offset"])
+		at := sh.config.At(address)
+		err := inStep(ctx, at, info["master_repl_offset"])
 		var stream *SnapshotStream
 		if err == nil {
-			stream, err = OpenSnapshot(ctx, replica, r.Snapshot.options.Silence)
+			stream, err = OpenSnapshot(ctx, at, r.Snapshot.options.Silence)
 		}
 		if err != nil {
 			r.remark(fmt.Sprintf("no snapshot from a replica: %v", err))
