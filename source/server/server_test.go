@@ -478,8 +478,8 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 		t.Errorf("something was read: %s", stats)
 	}
 	if x, err := Examine(t.Context(), servertest.Config(t, s.URL()+"/99"), time.Now); err != nil ||
-			!strings.Contains(x.Patients[0].NoDB, "no database 99") {
-		t.Errorf("doctor: %s", x.Patients[0].NoDB)
+		!strings.Contains(x.Patients[0].NoDB, "no database 99") {
+		t.Errorf("doctor: %v %+v", err, x)
 	}
 }
 
