@@ -4,7 +4,16 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/internal/link"
 )
+
+// Command represents a row of the list of commands a scan may send.
+type Command = link.Command
+
+// Commands returns everything the audit, `doctor` and `explain --key` send. AUTH
+// needs no permission. Anything else is refused before it reaches the network.
+func Commands() []Command { return link.Commands() }
 
 // ACL returns the line that makes a least-privilege user for the audit, as ACL
 // SETUSER takes it after the name and an ACL file after `user NAME`. It loads
@@ -70,10 +79,10 @@ func ToRestoreKeys() []string {
 // Has returns an error that names the commands that are missing at the servers that take writes: they have been renamed
 // or disabled, or the user may not run them.
 func Has(ctx context.Context, config connect.Config, commands []string) error {
-	t, err := discover(ctx, config, Primary)
+	t, err := fleet.Discover(ctx, config, Primary)
 	if err != nil {
 		return err
 	}
-	defer t.close()
-	return t.has(ctx, commands)
+	defer t.Close()
+	return t.Has(ctx, commands)
 }

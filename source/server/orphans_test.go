@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 // strand puts a key where its slot is not: the second node takes it while it imports the slot, and the migration ends
@@ -50,7 +51,7 @@ func TestOrphans(t *testing.T) {
 		config := servertest.Config(t, c.URL())
 		ways := map[string]func() (source.Summary, map[string]string){
 			"scan": func() (source.Summary, map[string]string) {
-				got, sum, err := scan(t, config, Options{OnlyDB: -1}, source.Request{Bytes: true})
+				got, sum, err := scanned(t, config, Options{OnlyDB: -1}, source.Request{Bytes: true})
 				return sum, onlyNames(t, got, err)
 			},
 			"snapshot": func() (source.Summary, map[string]string) {
@@ -58,7 +59,7 @@ func TestOrphans(t *testing.T) {
 				return sum, onlyNames(t, got, err)
 			},
 			"contents": func() (source.Summary, map[string]string) {
-				got, sum := contents(t, config, ContentsRequest{})
+				got, sum := contentsOf(t, config, ContentsRequest{})
 				return sum, values(got)
 			},
 			"contents of a snapshot": func() (source.Summary, map[string]string) {
@@ -127,12 +128,12 @@ func TestOrphansAreExamined(t *testing.T) {
 		key := ofFirst(t, c)
 		n := int(slot.Of([]byte(key)))
 		strand(t, c, key)()
-		examine := func() []OrphanSlot {
-			x, err := Examine(t.Context(), servertest.Config(t, c.URL()), time.Now)
+		examine := func() []examine.OrphanSlot {
+			x, err := examine.Examine(t.Context(), servertest.Config(t, c.URL()), time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var all []OrphanSlot
+			var all []examine.OrphanSlot
 			for _, p := range x.Patients {
 				all = append(all, p.Orphans...)
 			}

@@ -21,7 +21,43 @@ import (
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/internal/contents"
+	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/internal/scan"
 )
+
+type (
+	// Options tune a scan.
+	Options = scan.Options
+	// Role describes which member of a shard is read.
+	Role = fleet.Role
+	// Part is one of several parts of a cluster.
+	Part = fleet.Part
+	// Checkpoints let a scan go on where an earlier one has ended.
+	Checkpoints = scan.Checkpoints
+	// Position describes how far a scan has come.
+	Position = scan.Position
+	// ShardPosition describes how far a scan of one server has come.
+	ShardPosition = scan.ShardPosition
+	// Place describes how far a scan of one database has come.
+	Place = scan.Place
+	// PlaceInValue describes how far a value was read that comes in parts.
+	PlaceInValue = scan.PlaceInValue
+	// NotResumable is returned where a scan cannot go on at a position.
+	NotResumable = scan.NotResumable
+	// ContentsRequest says what of a server is wanted.
+	ContentsRequest = contents.Request
+)
+
+// Auto takes a replica in step with its primary where there is one.
+const (
+	Auto    = fleet.Auto
+	Primary = fleet.Primary
+	Replica = fleet.Replica
+)
+
+// Lowest returns the oldest versions that are read, by brand.
+func Lowest() map[string]string { return fleet.Lowest() }
 
 // Scanner represents the Source.
 type Scanner struct {
@@ -46,7 +82,7 @@ func New(config connect.Config, options Options) *Scanner {
 // Scan implements source.Source. A server that cannot be reached at all is an
 // error; one that fails in between makes the summary incomplete.
 func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
-	return scanKeys(ctx, s.config, s.options, req, each)
+	return scan.Keys(ctx, s.config, s.options, req, each)
 }
 
 // Contents reads whole values, each with its expiry in one step of the server. The
@@ -58,5 +94,5 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 // summary of a Scanner never claims one moment for all.
 func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary,
 	error) {
-	return readContents(ctx, s.config, s.options, req, each)
+	return contents.Read(ctx, s.config, s.options, req, each)
 }

@@ -23,6 +23,7 @@ import (
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/server/internal/replica"
 	"github.com/keywright/keywright/topology"
 )
 
@@ -109,7 +110,7 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 			"all":   {Values: func([]byte, source.Kind) bool { return true }},
 			"match": {Match: "*s*", Values: func(_ []byte, k source.Kind) bool { return k == source.Hash }},
 		} {
-			live, a, err1 := scan(t, servertest.Config(t, s.URL()), Options{}, req)
+			live, a, err1 := scanned(t, servertest.Config(t, s.URL()), Options{}, req)
 			snap, b, err2 := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, req)
 			if err1 != nil || err2 != nil || len(live) < 5 || len(live) != len(snap) || len(b.Incomplete) > 0 ||
 				a.Databases != b.Databases || a.Server != b.Server || a.Endpoint != b.Endpoint || a.Keys != b.Keys {
@@ -138,7 +139,7 @@ func TestSnapshotBytes(t *testing.T) {
 		fill(s, 3000)
 		for name, pieces := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r },
 			"bytes": iotest.OneByteReader, "halves": iotest.HalfReader} {
-			stream, err := OpenSnapshot(t.Context(), servertest.Config(t, s.URL()), 0)
+			stream, err := replica.Open(t.Context(), servertest.Config(t, s.URL()), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,7 +381,7 @@ func TestSnapshotUnderSentinels(t *testing.T) {
 		}
 		p.Do("CONFIG", "SET", "rdb-key-save-delay", "200")
 		s.Do("SENTINEL", "DEBUG", "info-period", "50")
-		stream, err := OpenSnapshot(t.Context(), servertest.Config(t, "redis://"+p.Addr()), 0)
+		stream, err := replica.Open(t.Context(), servertest.Config(t, "redis://"+p.Addr()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -490,7 +491,7 @@ func TestSnapshotReadTooSlowly(t *testing.T) {
 		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("repl-timeout", "1"), kt.Config("rdbcompression", "no"),
 			kt.Config("enable-debug-command", "yes"))...)
 		s.Do("DEBUG", "POPULATE", "8000", "key", "4000")
-		stream, err := OpenSnapshot(t.Context(), servertest.Config(t, s.URL()), 0)
+		stream, err := replica.Open(t.Context(), servertest.Config(t, s.URL()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -540,7 +541,7 @@ func TestSnapshotCancel(t *testing.T) {
 	s.Await("connected_slaves", "0")
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	if _, err := OpenSnapshot(ctx, servertest.Config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
+	if _, err := replica.Open(ctx, servertest.Config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -18,7 +18,7 @@ func TestStepsOfManyKeys(t *testing.T) {
 		s := kt.Start(t, b)
 		s.Do("EVAL", `for i = 1, 3000 do redis.call('SET', 'k'..i, string.rep('x', i % 7 == 0 and 60000 or i % 100)) end`, "0")
 		for _, largest := range []int64{1, 50_000, 0} { // all in parts, some, none
-			got, sum := contents(t, servertest.Config(t, s.URL()), ContentsRequest{Largest: largest})
+			got, sum := contentsOf(t, servertest.Config(t, s.URL()), ContentsRequest{Largest: largest})
 			seen := map[string]bool{}
 			for _, k := range got {
 				if !k.More {
@@ -57,7 +57,7 @@ func TestStepsWithKeysOutOfReach(t *testing.T) {
 			s.Do("SET", map[bool]string{true: "b:", false: "a:"}[i%7 == 3]+strconv.Itoa(i), "x")
 		}
 		s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~a:*", "+@all", "(~* +memory|usage +scan)")
-		got, sum := contents(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), ContentsRequest{})
+		got, sum := contentsOf(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), ContentsRequest{})
 		names := map[string]bool{}
 		for _, k := range got {
 			names[string(k.Name)] = true
