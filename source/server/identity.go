@@ -125,7 +125,7 @@ func sees(ctx context.Context, t *fleet.Fleet, l *link.Link, others map[string]b
 }
 
 // replicas asks the other nodes of a cluster, too: one may be a primary that the others have
-// not heard of yet. A node that cannot be asked does not count.
+// no news of yet. A node that cannot be asked does not count.
 func replicas(ctx context.Context, t *fleet.Fleet, others map[string]bool) error {
 	for address := range others {
 		conn, err := link.Dial(ctx, t.Config.At(address))

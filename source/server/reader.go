@@ -32,7 +32,7 @@ type Reader struct {
 	first   []known       // the servers, as they were when it connected for the first time
 }
 
-// NewReader connects. req says what All and Names yield; its Progress is told of All.
+// NewReader connects. req says what All and Names yield; its Progress is that of All.
 func NewReader(ctx context.Context, config connect.Config, options Options, req ContentsRequest) (*Reader, error) {
 	if req.Largest == 0 {
 		req.Largest = contents.Largest

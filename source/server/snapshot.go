@@ -166,7 +166,7 @@ func (r *snapshotRun) missed(ctx context.Context, sh *fleet.Shard, err error) er
 }
 
 // share returns the request for one shard: its part of a sample, and no progress,
-// which is told for all shards together.
+// which is reported for all shards together.
 func (r *snapshotRun) share(sh *fleet.Shard) source.Request {
 	req := r.Request
 	req.Progress = nil

@@ -131,7 +131,7 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 }
 
 // TestSnapshotBytes: what a stream yields is what the server itself would write
-// into a file, whoever reads it in what pieces.
+// into a file, in whatever pieces it is read.
 func TestSnapshotBytes(t *testing.T) {
 	t.Parallel()
 	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
@@ -149,7 +149,7 @@ func TestSnapshotBytes(t *testing.T) {
 				t.Errorf("%s: %d bytes, %v, %q", name, len(all), err, stream.ReplID)
 			}
 			if n, err := stream.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-				t.Errorf("behind the end: %d %v", n, err)
+				t.Errorf("after the end: %d %v", n, err)
 			}
 			if err := stream.Close(); err != nil {
 				t.Error(err)
@@ -548,7 +548,7 @@ func TestSnapshotCancel(t *testing.T) {
 
 var until = expect.Eventually
 
-// Shards are read side by side, but whoever is asked about values and given keys
+// Shards are read side by side, but the consumer that is asked about values and given keys
 // need not be safe for that: the race detector watches.
 func TestValuesAreAskedOneAtATime(t *testing.T) {
 	t.Parallel()

@@ -196,7 +196,7 @@ func (x *Examination) unreachable(n topology.Node, err error) {
 // dark notes what could not be looked at.
 func (x *Examination) dark(what, why string) { x.notKnown = append(x.notKnown, Fact{what, why}) }
 
-// Unknown returns what was not answered, by any of the servers. What several refuse alike is told once.
+// Unknown returns what was not answered, by any of the servers. What several refuse alike is there once.
 func (x *Examination) Unknown() []Fact {
 	out := append([]Fact{}, x.notKnown...)
 	for _, q := range questions {

@@ -45,7 +45,7 @@ func (x *Examination) Facts() []Fact {
 	add("persistence", "%s", p.persistenceText())
 	add("round trip", "%s", p.rtt.Round(10*time.Microsecond))
 	if p.offset > -1<<61 {
-		add("clock", "%s ours, give or take %s", ahead(p.offset.Round(time.Millisecond)),
+		add("clock", "%s ours, give or take %s", clockDifference(p.offset.Round(time.Millisecond)),
 			(p.rtt / 2).Round(10*time.Microsecond))
 	} else {
 		add("clock", "%s", p.notKnown("TIME"))
@@ -140,8 +140,8 @@ func (p *Patient) persistenceText() string {
 	return aof + "; " + rdb
 }
 
-// ahead says how far a clock is from another one.
-func ahead(d time.Duration) string {
+// clockDifference says how far a clock is from another one.
+func clockDifference(d time.Duration) string {
 	switch {
 	case d > 0:
 		return d.String() + " ahead of"

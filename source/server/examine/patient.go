@@ -43,12 +43,12 @@ func (p *Patient) FewKeys() bool { return p.tried.fewKeys }
 // Unsupported reports whether the server is older than what keywright supports.
 func (p *Patient) Unsupported() bool { return fleet.Supported(p.Address, p.Info) != nil }
 
-// Policy returns the policy of eviction, "" if it is not told.
+// Policy returns the policy of eviction, "" if it is not known.
 func (p *Patient) Policy() string {
 	return cmp.Or(p.Settings["maxmemory-policy"], p.Info["maxmemory_policy"])
 }
 
-// Number returns a figure of INFO, or of the settings; -1: it is not told.
+// Number returns a figure of INFO, or of the settings; -1: it is not known.
 func (p *Patient) Number(name string) int64 {
 	if n, told := p.Info.Number(name); told {
 		return n

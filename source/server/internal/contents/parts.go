@@ -102,7 +102,7 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 
 // notWhole notes that a value is not in what was read, or not all of it.
 func (w *contentWalk) notWhole(name []byte, why error) {
-	if w.byName { // it was asked for: its consumer is told
+	if w.byName { // it was asked for: its consumer gets the reason
 		w.batch = append(w.batch, source.Content{Name: name, DB: w.DB, Lost: why.Error()})
 		return
 	}

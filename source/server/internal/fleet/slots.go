@@ -27,7 +27,7 @@ func (t *Fleet) takes(ctx context.Context, sh *Shard, primary *link.Link) {
 	nodes, err := primary.Nodes(ctx)
 	own, ok := nodes.Myself()
 	switch {
-	case err != nil || !ok: // what cannot be asked is told at the end
+	case err != nil || !ok: // what cannot be asked is reported at the end
 	case own.Moving:
 		t.moving = true
 	default:

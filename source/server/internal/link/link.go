@@ -83,7 +83,7 @@ func (l *Link) Nodes(ctx context.Context) (topology.Nodes, error) {
 	return nodes, l.Explained(err)
 }
 
-// Explained explains a reply that is none of the command's.
+// Explained explains a reply that the command does not have.
 func (l *Link) Explained(err error) error {
 	if reply, ok := errors.AsType[*topology.ReplyError](err); ok {
 		return connect.Explain(l.Address, &wire.ProtocolError{Got: reply.Got, Want: reply.Want})

@@ -25,7 +25,7 @@ import (
 // io.EOF. It is not safe for concurrent use.
 type Stream struct {
 	ReplID string // the replication id of the data; "" if the server did not say
-	Offset int64  // where in the stream of changes the data stands
+	Offset int64  // where in the stream of changes the data belongs
 
 	ctx    context.Context
 	server string
@@ -130,8 +130,8 @@ func (s *Stream) measured(p []byte) (int, error) {
 	return n, nil
 }
 
-// marked reads a snapshot that ends with a mark. The server sends nothing behind
-// the mark until it is told that the data arrived, so it is the end of what has
+// marked reads a snapshot that ends with a mark. The server sends nothing after
+// the mark until it learns that the data arrived, so it is the end of what has
 // arrived at some moment. Until then its length is held back.
 func (s *Stream) marked(p []byte) (int, error) {
 	for {

@@ -8,7 +8,8 @@ import (
 	"github.com/keywright/keywright/source/server/internal/fleet"
 )
 
-// Bounds of what is kept about orphans: names that are told apart, so that none counts twice, and names that are told.
+// Bounds of what is kept about orphans: names that are known, so that none counts twice, and names that
+// the note has.
 const (
 	maxOrphans   = 10_000
 	namedOrphans = 5

@@ -43,7 +43,7 @@ type Page struct {
 
 	expects   []source.Kind // by name: the type that it tells; empty: none was asked
 	guessed   []bool        // by key of batch: its type was not asked for
-	wants     []wish        // by key of batch; empty: no key has a value to be read
+	wants     []extent      // by key of batch; empty: no key has a value to be read
 	ready     int           // keys of batch that are complete
 	end       int           // keys of batch whose values are being read, from ready on
 	delivered int           // keys of batch that the consumer had
@@ -78,7 +78,7 @@ const (
 	valuesAhead = 4
 )
 
-func (w *Walk) ahead() int {
+func (w *Walk) pagesAtOnce() int {
 	if w.Request.Values == nil && w.Request.Sizes == nil {
 		return pagesAhead
 	}
@@ -125,7 +125,7 @@ func (w *Walk) askNext(ctx context.Context) error {
 			return err
 		}
 	}
-	if !w.more || w.due || len(w.pages) >= w.ahead() {
+	if !w.more || w.due || len(w.pages) >= w.pagesAtOnce() {
 		return nil
 	}
 	if err := w.keepPace(ctx); err != nil {

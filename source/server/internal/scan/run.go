@@ -46,7 +46,7 @@ func NewRun(config connect.Config, options Options, req source.Request, t *fleet
 	started time.Time) *Run {
 	r := &Run{config: config, Options: options, Request: req, Fleet: t, each: each, started: started, incomplete: t.Missing,
 		places: map[*fleet.Shard][]Place{}, running: map[*fleet.Shard][]*track{}}
-	r.Request.Values, r.Request.Sizes = r.alone(req.Values), r.alone(req.Sizes)
+	r.Request.Values, r.Request.Sizes = r.oneAtATime(req.Values), r.oneAtATime(req.Sizes)
 	if ask := req.Expect; ask != nil {
 		r.Request.Expect = func(name []byte) source.Kind {
 			r.Mu.Lock()
@@ -57,7 +57,8 @@ func NewRun(config connect.Config, options Options, req source.Request, t *fleet
 	return r
 }
 
-func (r *Run) alone(ask func([]byte, source.Kind) bool) func([]byte, source.Kind) bool {
+// oneAtATime has shards ask the consumer one at a time.
+func (r *Run) oneAtATime(ask func([]byte, source.Kind) bool) func([]byte, source.Kind) bool {
 	if ask == nil {
 		return nil
 	}

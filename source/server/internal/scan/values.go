@@ -21,11 +21,11 @@ const (
 	stepFirst  = 100
 )
 
-// wish describes what is to be read of a key.
-type wish uint8
+// extent describes what is to be read of a key.
+type extent uint8
 
 const (
-	nothing wish = iota
+	nothing extent = iota
 	itsSize
 	itsValue
 )
@@ -67,7 +67,7 @@ func (w *Walk) askValues(p *Page) error {
 		}
 		k := &p.batch[p.end]
 		p.readings = append(p.readings,
-			reading{k: k, wish: p.wants[p.end], whole: w.Request.Part != nil, guessed: p.guessed[p.end], access: accesses[k.Kind]})
+			reading{k: k, extent: p.wants[p.end], whole: w.Request.Part != nil, guessed: p.guessed[p.end], access: accesses[k.Kind]})
 		cost := k.Bytes
 		if cost < 0 {
 			cost = 4 << 10
@@ -147,7 +147,7 @@ type reading struct {
 	k      *source.Key
 	v      *source.Value
 	access access
-	wish   wish
+	extent extent
 	whole  bool
 
 	guessed bool // the type of the key is that of its name, and was not asked for
@@ -255,7 +255,7 @@ func (r *reading) ask(w *Walk) {
 func (r *reading) begin(w *Walk) {
 	heavy := r.k.Bytes > groupBytes && r.k.Kind != source.String
 	switch {
-	case r.wish == itsSize:
+	case r.extent == itsSize:
 		r.stage = sizing
 	case r.whole:
 		r.stage, r.cursor, r.n = parting, "0", stepFirst
@@ -299,9 +299,9 @@ func (r *reading) take(w *Walk, a *arena) (again bool, err error) {
 	return r.takePart(w, a)
 }
 
-// gone tells what an error reply means: a key that has changed, or one that the
+// noValue says what an error reply means: a key that has changed, or one that the
 // user may not read, has no value. Other errors end the walk.
-func (r *reading) gone(w *Walk, err error) error {
+func (r *reading) noValue(w *Walk, err error) error {
 	var answer *wire.ServerError
 	if !errors.As(err, &answer) || answer.Code != "WRONGTYPE" && answer.Code != "NOPERM" {
 		return err
@@ -314,10 +314,10 @@ func (r *reading) gone(w *Walk, err error) error {
 	return nil
 }
 
-// unlike is gone for the first step of a value: of a key whose type was not asked for
+// unlike is noValue for the first step of a value: of a key whose type was not asked for
 // it is asked now.
 func (r *reading) unlike(w *Walk, err error) (again bool, _ error) {
-	if err := r.gone(w, err); err != nil {
+	if err := r.noValue(w, err); err != nil {
 		return false, err
 	}
 	if r.guessed {
@@ -332,7 +332,7 @@ func (r *reading) sizeInstead(w *Walk) bool {
 	if !r.k.Closed || r.stage == sizing || r.access.size == "" || w.Request.Sizes == nil || !w.Request.Sizes(r.k.Name, r.k.Kind) {
 		return false
 	}
-	r.stage, r.wish = sizing, itsSize
+	r.stage, r.extent = sizing, itsSize
 	return true
 }
 
@@ -372,7 +372,7 @@ func (r *reading) takeSize(w *Walk) (bool, error) {
 		return r.unlike(w, err)
 	}
 	r.k.Size = n
-	if r.wish == itsSize || n == 0 {
+	if r.extent == itsSize || n == 0 {
 		return false, nil
 	}
 	r.stage = sampled
@@ -412,7 +412,7 @@ func (r *reading) takeSample(w *Walk, a *arena) (bool, error) {
 func (r *reading) takeEnd(w *Walk, a *arena) error {
 	size, _, err := w.Shard.Conn.Int()
 	if err != nil {
-		if err := r.gone(w, err); err != nil {
+		if err := r.noValue(w, err); err != nil {
 			return err
 		}
 	} else {
@@ -421,7 +421,7 @@ func (r *reading) takeEnd(w *Walk, a *arena) error {
 	if r.access.end != nil {
 		skip := max(0, 2*r.n-int(min(size, int64(2*r.n))))
 		if _, err := r.elements(w.Shard.Conn, a, skip); err != nil {
-			return r.gone(w, err)
+			return r.noValue(w, err)
 		}
 	}
 	if r.k.Value == nil {
