@@ -67,7 +67,7 @@ func (m *Migration) sayAlive() error {
 		return err
 	}
 	path := m.processPath(m.id, "beat")
-	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.all(), m.forms()})
+	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.server.seen.all(), m.forms()})
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

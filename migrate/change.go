@@ -265,12 +265,12 @@ func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int
 	if err != nil {
 		return 0, err
 	}
-	marks := make([]mark, 0, len(open.ids))
+	all := make([]mark, 0, len(open.ids))
 	for id := range open.ids {
-		marks = append(marks, mark{ID: id})
+		all = append(all, mark{ID: id})
 	}
 	drained := 0
-	for some := range slices.Chunk(marks, replayBatch) {
+	for some := range slices.Chunk(all, replayBatch) {
 		err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(some), true)
 		if err != nil && ofRecord(err) && phase.Of(is.Phase).Authority == phase.Files && is.Intent.To < is.Phase {
 			continue // the files are right as they are, and the marks stay

@@ -149,13 +149,6 @@ func (d *disk) partLock(part string) string {
 	return filepath.Join(d.own, lockFolder, "part-"+part)
 }
 
-// locked takes a lock of the engine's own files, which is held for a moment only.
-func (m *Migration) locked(name string) (*fileLock, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), lockWait)
-	defer cancel()
-	return m.disk.lock(ctx, filepath.Join(m.disk.own, lockFolder, name), false)
-}
-
 func (d *disk) changeLock() string { return filepath.Join(d.own, lockFolder, "change") }
 
 // replacement represents a file that is written beside the one whose place it takes. Only the
@@ -252,4 +245,45 @@ func readJSON(path string, value any) (there bool, err error) {
 		return true, fmt.Errorf("%s is damaged: %w", path, err)
 	}
 	return true, nil
+}
+
+// lockWait bounds how long a write waits for the locks of a file.
+const lockWait = 30 * time.Second
+
+// open opens a file of the sources; nil if there is none.
+func (d *disk) open(file string) (*sourceFile, error) {
+	path, err := d.source(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	is, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &sourceFile{f, file, is}, nil
+}
+
+// sourceFile represents a file as it was when it was opened: the engine replaces files, and does
+// not write into them.
+type sourceFile struct {
+	*os.File
+	name string
+	was  os.FileInfo
+}
+
+// ErrWrittenMeanwhile reports a file that a program has written into while it was read.
+var ErrWrittenMeanwhile = errors.New("the file was written while it was read, by a program that does not replace it")
+
+func unchanged(f *sourceFile) error {
+	is, err := f.Stat()
+	if err == nil && (is.Size() != f.was.Size() || !is.ModTime().Equal(f.was.ModTime())) {
+		err = fmt.Errorf("%s: %w", f.name, ErrWrittenMeanwhile)
+	}
+	return err
 }

@@ -82,6 +82,17 @@ type declared struct {
 	listed *listings
 }
 
+// newDeclared returns the documents of a declared migration. fields gives the fields of a hash in Redis.
+func newDeclared(m *record.Map, d *disk, fields func(ctx context.Context, hash string) ([]string, error)) Documents {
+	return declared{m, d.root, d.room, fields, &listings{}}
+}
+
+// Walked returns how often documents of a declaration have read folders for the names of files.
+func Walked(d Documents) int { return d.(declared).listed.walked }
+
+// sealsOf returns what of the records of a move is encrypted; nil: nothing.
+func sealsOf(mv MoveOf) *seals { return mv.seals }
+
 // Parts implements Documents.
 func (d declared) Parts() (out []PartOf) {
 	for _, p := range d.m.Migration.Parts {
@@ -95,7 +106,7 @@ func (d declared) Parts() (out []PartOf) {
 			}
 			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL,
 				Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
-				Example: string(mv.To.Keys[0].Pattern.Example()), seals: sealsOf(d.m.Migration.Package, mv),
+				Example: string(mv.To.Keys[0].Pattern.Example()), seals: declaredSeals(d.m.Migration.Package, mv),
 				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), slack) }})
 		}
 		out = append(out, part)

@@ -82,7 +82,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 		}}
 	s.found = func(file string, g group, stored []*record.Record, diffs []record.Difference) error {
 		if diffs[0].Kind == record.DiffExtra && stored == nil {
-			all, err := m.takeAll(ctx, part, is.Epoch, []group{g})
+			all, err := m.server.takeAll(ctx, part, is.Epoch, []group{g})
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (m *Migration) exportFile(ctx context.Context, report *ExportReport, folder
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	r, _, err := m.disk.rewrite(ctx, m.docs, rewritten{file: file, path: path, in: from, edits: edits,
+	r, _, err := rewrite(ctx, m.disk, m.docs, rewritten{file: file, path: path, in: from, edits: edits,
 		refused: func(bad *record.Reject) error {
 			report.refuse(bad)
 			return nil
@@ -259,7 +259,7 @@ func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids 
 		groups[i].id = id
 	}
 	for some := range slices.Chunk(groups, sweepBatch) {
-		stored, err := m.takeAll(ctx, part, epoch, some)
+		stored, err := m.server.takeAll(ctx, part, epoch, some)
 		if err != nil {
 			return nil, err
 		}

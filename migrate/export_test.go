@@ -112,4 +112,4 @@ func EndsWhileBegun(m *Migration, what string) bool {
 }
 
 // Listed returns how often the folders were read for the names of files.
-func Listed(m *Migration) int { return m.docs.(declared).listed.walked }
+func Listed(m *Migration) int { return Walked(m.docs) }

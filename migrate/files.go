@@ -11,16 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
+
+	"cmp"
 
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
-
-func folderOf(path string) string { return filepath.Dir(path) }
-
-// lockWait bounds how long a write waits for the locks of a file.
-const lockWait = 30 * time.Second
 
 // change represents one write of a file that waits for its turn. Those of one file that wait
 // together are written together.
@@ -52,6 +48,13 @@ type files struct {
 
 	mu      sync.Mutex
 	writers map[string]*writer
+}
+
+// newFiles returns the side of the files, which writes them while life lasts. wrote is called where a write has just been
+// done.
+func newFiles(life context.Context, d *disk, docs Documents,
+	wrote func(side phase.Side, part string, epoch uint64, drain bool)) *files {
+	return &files{disk: d, docs: docs, state: d.phases, life: life, wrote: wrote, writers: map[string]*writer{}}
 }
 
 // commit writes a file. The error ErrChanging or ErrEpoch says that nothing was written.
@@ -242,7 +245,7 @@ func (f *files) replace(ctx context.Context, path, file string, edits []record.E
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	next, changed, err := f.disk.rewrite(ctx, f.docs, rewritten{file: file, path: path, in: in, edits: edits})
+	next, changed, err := rewrite(ctx, f.disk, f.docs, rewritten{file: file, path: path, in: in, edits: edits})
 	_ = old.Close() // nil if there is none
 	if err != nil {
 		return err
@@ -270,4 +273,55 @@ func (f *files) replace(ctx context.Context, path, file string, edits []record.E
 		return &inDoubt{err: err}
 	}
 	return err
+}
+
+// found holds the records of one file that were looked for.
+type found struct {
+	records map[record.ID][]*record.Record
+	rejects map[record.ID]*record.Reject // what may be the record, and cannot be read
+}
+
+// of gives a record, none where the file has it not. What the file has and cannot be read is no
+// record that is not there: the error is a *record.Reject.
+func (f *found) of(id record.ID) ([]*record.Record, error) {
+	if bad := f.rejects[id]; bad != nil {
+		return nil, bad
+	}
+	return f.records[id], nil
+}
+
+// find reads records of one file.
+func (f *files) find(file string, ids map[record.ID]bool) (*found, error) {
+	out := &found{map[record.ID][]*record.Record{}, map[record.ID]*record.Reject{}}
+	in, err := f.disk.open(file)
+	if err != nil || in == nil {
+		return out, err
+	}
+	defer in.Close()
+	keys := map[record.ID]bool{} // and moves: what is known of a record that has no whole ID
+	for id := range ids {
+		keys[record.ID{Move: id.Move}], keys[record.ID{Move: id.Move, Key: id.Key}] = true, true
+	}
+	partly := map[record.ID]*record.Reject{}
+	err = f.docs.Read(in, file, nil, func(r *record.Record) error {
+		if id := r.ID(); ids[id] {
+			out.records[id] = append(out.records[id], r)
+		}
+		return nil
+	}, func(bad *record.Reject) error {
+		switch id, whole := bad.Of(); {
+		case whole && ids[id]:
+			out.rejects[id] = cmp.Or(out.rejects[id], bad)
+		case !whole && keys[id]:
+			partly[id] = cmp.Or(partly[id], bad)
+		}
+		return nil
+	})
+	for id := range ids {
+		bad := cmp.Or(out.rejects[id], partly[record.ID{Move: id.Move}], partly[record.ID{Move: id.Move, Key: id.Key}])
+		if bad != nil && (out.rejects[id] == bad || len(out.records[id]) == 0 || ordered(bad.Move.Kind)) {
+			out.rejects[id] = bad
+		}
+	}
+	return out, err
 }

@@ -7,13 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/topology"
 )
-
-var errNoServer = errors.New("no server was named")
 
 // Unfit returns what the server lacks to be the only place of the records: each is a reason not
 // to go live. A server that does not answer is one.
@@ -62,14 +59,6 @@ func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswer
 	}
 	lacks, unanswered := m.rights(ctx, p)
 	return append(is.lacks(), lacks...), unanswered
-}
-
-// unrefused is nil for an error that the server answers with.
-func unrefused(err error) error {
-	if _, refused := errors.AsType[*kernel.ServerError](err); refused {
-		return nil
-	}
-	return err
 }
 
 // rights returns the entries that the login may not write by script. No part has the name that

@@ -21,12 +21,12 @@ type glance struct {
 	ttls    []keyspace.TTL // of ends
 }
 
-func (m *Migration) newGlance(groups []group) *glance {
+func (s *server) newGlance(groups []group) *glance {
 	g := &glance{groups: groups, same: make([]bool, len(groups))}
 	now := time.Now()
 	for i := range groups {
-		mv, records := m.moves[groups[i].id.Move], groups[i].records
-		if len(records) != 1 || mv.seals != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
+		mv, records := s.moves[groups[i].id.Move], groups[i].records
+		if len(records) != 1 || sealsOf(mv) != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
 			continue
 		}
 		switch {
@@ -106,15 +106,15 @@ func is(m *kernel.Value, value []byte) bool {
 
 // others returns the records that are not known to be the same. The epoch is asked for before the
 // records and after them, as by takeAll.
-func (m *Migration) others(ctx context.Context, part string, epoch uint64, groups []group) ([]group, error) {
-	g := m.newGlance(groups)
+func (s *server) others(ctx context.Context, part string, epoch uint64, groups []group) ([]group, error) {
+	g := s.newGlance(groups)
 	if len(g.strings)+len(g.hashes) == 0 {
 		return groups, nil
 	}
-	seen := m.seen.of(part)
-	results, err := m.server.read(ctx, "compare", func(b kernel.Builder) []kernel.Command {
+	seen := s.seen.of(part)
+	results, err := s.read(ctx, "compare", func(b kernel.Builder) []kernel.Command {
 		out := make([]kernel.Command, 0, 3+2*len(g.hashes)+len(g.ends))
-		return append(g.commands(b, append(out, m.server.epochOf(b, part))), m.server.epochOf(b, part))
+		return append(g.commands(b, append(out, s.epochOf(b, part))), s.epochOf(b, part))
 	})
 	if err != nil {
 		return nil, err
@@ -140,17 +140,17 @@ type unequal struct {
 }
 
 // compare reads records from Redis, and returns those that differ.
-func (m *Migration) compare(ctx context.Context, part string, epoch uint64, groups []group) (out []unequal, err error) {
-	left, err := m.others(ctx, part, epoch, groups)
+func (s *server) compare(ctx context.Context, part string, epoch uint64, groups []group) (out []unequal, err error) {
+	left, err := s.others(ctx, part, epoch, groups)
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
-	stored, err := m.takeAll(ctx, part, epoch, left)
+	stored, err := s.takeAll(ctx, part, epoch, left)
 	if err != nil {
 		return nil, err
 	}
 	for i, g := range left {
-		if diffs := different(m.moves[g.id.Move], g.records, stored[i]); len(diffs) > 0 {
+		if diffs := different(s.moves[g.id.Move], g.records, stored[i]); len(diffs) > 0 {
 			out = append(out, unequal{g, stored[i], diffs})
 		}
 	}

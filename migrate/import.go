@@ -21,19 +21,6 @@ type ImportOptions struct {
 	Progress  func(ImportReport) // called after each batch; nil: it is not asked for
 }
 
-// ImportReport describes what an import did.
-type ImportReport struct {
-	Part     string
-	Files    int64
-	Records  int64 // of the files
-	Written  int64
-	Same     int64 // were in Redis already
-	Newer    int64 // were written by a process meanwhile
-	Over     int64 // their time is over
-	Rejects  []*record.Reject
-	Rejected int64
-}
-
 // Import brings every record of the files to Redis, in the phases dual-write, backfill and
 // shadow. The gate of backfill asks for an import in that phase.
 // What processes write meanwhile is not undone. It may be stopped, killed and run again: a
@@ -68,7 +55,7 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 
 func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, file string,
 	report *ImportReport, o ImportOptions, pace *pace) error {
-	ticket, err := m.ticket(ctx, part, epoch) // before the file is opened
+	ticket, err := m.server.newTicket(ctx, part, epoch) // before the file is opened
 	if err != nil {
 		return err
 	}
@@ -77,8 +64,8 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		return err
 	}
 	defer in.Close()
-	follows := m.follow(part, epoch, ticket, false)
-	loads := &loads{m: m, report: report, progress: o.Progress, free: make(chan struct{}, maxLoads),
+	follows := m.server.follow(part, epoch, ticket, false)
+	loads := &loads{server: m.server, at: m.disk.at, report: report, progress: o.Progress, free: make(chan struct{}, maxLoads),
 		began: time.Now()}
 	var batch []group
 	size := 0

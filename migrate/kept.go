@@ -2,13 +2,11 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -140,32 +138,6 @@ func siblingKey(from, to *keyspace.Entry, key string) (string, bool) {
 	}
 	built, err := to.Keys[0].Pattern.Build(args...)
 	return string(built), err == nil
-}
-
-// fields reads the fields of a hash in Redis, at most maxKept.
-func (l *link) fields(ctx context.Context, hash string) (out []string, err error) {
-	if l.none() {
-		return nil, nil // the names of files say it
-	}
-	raw, err := l.raw()
-	if err != nil {
-		return nil, err
-	}
-	for cursor := uint64(0); ; {
-		page, err := raw.Do(ctx, raw.B().Hscan().Key(hash).Cursor(cursor).Count(sweepBatch).Build()).AsScanEntry()
-		if err != nil && !kernel.IsNil(err) {
-			return nil, fmt.Errorf("reading the names that a hash keeps: %w", err)
-		}
-		for i := 0; i < len(page.Elements); i += 2 {
-			out = append(out, page.Elements[i])
-		}
-		if len(out) > maxKept {
-			return nil, fmt.Errorf("a hash that keeps names has more than %d of them: %w", maxKept, ErrTooLarge)
-		}
-		if cursor = page.Cursor; cursor == 0 {
-			return out, nil
-		}
-	}
 }
 
 // maxKept bounds the names that are looked through for one text.

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
+
+	"fmt"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
@@ -69,13 +70,6 @@ func (l *link) begin(ctx context.Context) error {
 	return nil
 }
 
-// connects tries until there is a client, or the process ends. It holds up no beat; Close waits for the try under way.
-func (m *Migration) connects() {
-	defer m.work.Done()
-	for m.link.connect(m.life) != nil && pause(m.life, time.Second) == nil {
-	}
-}
-
 // close closes the client if it was opened here.
 func (l *link) close() {
 	if c, _ := l.get(); c != nil && l.open != nil {
@@ -93,9 +87,38 @@ func single(c *keywright.Client) error {
 		Hint: "migrate to one server with replicas, then move the keys into the cluster with `keywright copy`"}
 }
 
-// Client returns the client of the migration: Config.Client, or what Config.Connect has opened. The error is that
-// of the last try, as a *keywright.Error.
-func (m *Migration) Client() (*keywright.Client, error) {
-	c, err := m.link.get()
-	return c, m.wrong("use Redis", "", err)
+// fields reads the fields of a hash in Redis, at most maxKept.
+func (l *link) fields(ctx context.Context, hash string) (out []string, err error) {
+	if l.none() {
+		return nil, nil // the names of files say it
+	}
+	raw, err := l.raw()
+	if err != nil {
+		return nil, err
+	}
+	for cursor := uint64(0); ; {
+		page, err := raw.Do(ctx, raw.B().Hscan().Key(hash).Cursor(cursor).Count(sweepBatch).Build()).AsScanEntry()
+		if err != nil && !kernel.IsNil(err) {
+			return nil, fmt.Errorf("reading the names that a hash keeps: %w", err)
+		}
+		for i := 0; i < len(page.Elements); i += 2 {
+			out = append(out, page.Elements[i])
+		}
+		if len(out) > maxKept {
+			return nil, fmt.Errorf("a hash that keeps names has more than %d of them: %w", maxKept, ErrTooLarge)
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return out, nil
+		}
+	}
+}
+
+var errNoServer = errors.New("no server was named")
+
+// unrefused is nil for an error that the server answers with.
+func unrefused(err error) error {
+	if _, refused := errors.AsType[*kernel.ServerError](err); refused {
+		return nil
+	}
+	return err
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-var listScript = keywright.NewReadOnlyScript("migrate list", parts.Later("list"))
-
 // maxOfKey bounds the records that List gives.
 const maxOfKey = 100_000
 
@@ -116,18 +114,12 @@ func gather(out *[]*record.Record, at map[string]int, r *record.Record) error {
 // listedIn says how many texts of a page are one record, by its kind; 0: a key is one record.
 var listedIn = map[keyspace.RecordKind]int{keyspace.FieldRecord: 2, keyspace.MemberRecord: 1, keyspace.ScoredRecord: 2}
 
-// list reads a page of a key.
-func (s *server) list(part string, kind keyspace.RecordKind, key, cursor string, seen uint64) keywright.Op[answer] {
-	return s.op("list", keywright.Reads, listScript, []string{s.key, key}, []string{part, kindOf[kind], cursor,
-		decimal(seen)})
-}
-
 // listRedis reads a key in pages, each with the epoch of its step.
 func (m *Migration) listRedis(ctx context.Context, part string, mv MoveOf, epoch uint64,
 	key string) (out []*record.Record, err error) {
 	at := map[string]int{}
 	for cursor := "0"; ; {
-		a, err := m.server.list(part, mv.Kind, key, cursor, m.seen.of(part)).Do(ctx)
+		a, err := m.server.list(part, mv.Kind, key, cursor, m.server.seen.of(part)).Do(ctx)
 		if err == nil {
 			err = a.of(epoch)
 		}
@@ -138,7 +130,7 @@ func (m *Migration) listRedis(ctx context.Context, part string, mv MoveOf, epoch
 		for ; len(values) >= step; values = values[step:] {
 			id := record.ID{Move: mv.Name, Key: key, Sub: values[0]}
 			one := append([]string{"", a.more[1]}, values[step-1])
-			found, err := m.opened(mv, id, answer{more: one})
+			found, err := m.server.opened(mv, id, answer{more: one})
 			if err != nil {
 				return nil, err
 			}

@@ -75,17 +75,17 @@ func sumOf(id record.ID) [16]byte {
 }
 
 // apportion returns the records that may be new ones, by what they have in common, and the others.
-func (m *Migration) apportion(groups []group, now time.Time) (steps []*fresh, rest []item) {
+func (s *server) apportion(groups []group, now time.Time) (steps []*fresh, rest []item) {
 	var mv MoveOf
 	open := make([]*fresh, 0, maxShapes)
 	for _, g := range groups {
 		if mv.Name != g.id.Move {
-			mv = m.moves[g.id.Move]
+			mv = s.moves[g.id.Move]
 		}
 		r := g.records[0]
 		size := 2 * len(r.Fields)
 		if mv.Kind != keyspace.StringRecord && (mv.Kind != keyspace.HashRecord || size == 0 || size > maxValues) ||
-			mv.seals != nil || !r.Ends.IsZero() && !r.Ends.After(now) {
+			sealsOf(mv) != nil || !r.Ends.IsZero() && !r.Ends.After(now) {
 			rest = append(rest, item{mv: mv, id: g.id, records: g.records})
 			continue
 		}
@@ -137,7 +137,7 @@ var errContended = errors.New("another process writes records of the migration")
 // transact writes strings without an end if Redis has none of them, as load does: the server has
 // half the work without a script. A later ticket or epoch changes a key that is watched.
 func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, err error) {
-	s := l.m.server
+	s := l.server
 	var set *keywright.Pending[int64]
 	tries := 0
 	c, err := s.get()
@@ -164,7 +164,7 @@ func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, er
 			err = errContended
 		}
 		if err == nil {
-			err = l.m.disk.at("watched")
+			err = l.at("watched")
 		}
 		if err == nil {
 			set = keywright.Queue(tx, f.strings(s))
@@ -199,11 +199,11 @@ func (f *fresh) strings(s *server) keywright.Op[int64] {
 
 // load writes a batch of an import: its steps go to the server together.
 func (l *loads) load(ctx context.Context, p put, groups []group) error {
-	if err := l.m.disk.at("load"); err != nil {
+	if err := l.at("load"); err != nil {
 		return err
 	}
-	p.now, p.seen = time.Now(), l.m.seen.of(p.part)
-	steps, rest := l.m.apportion(groups, p.now)
+	p.now, p.seen = time.Now(), l.server.seen.of(p.part)
+	steps, rest := l.server.apportion(groups, p.now)
 	var work sync.WaitGroup
 	errs := make([]error, len(steps)+1)
 	for i, f := range steps {
@@ -231,14 +231,14 @@ func (l *loads) fresh(ctx context.Context, p put, f *fresh) error {
 		}
 	}
 	if l.skip.Add(-1) < 0 {
-		a, err := l.m.server.load(p, f).Do(ctx)
+		a, err := l.server.load(p, f).Do(ctx)
 		if err == nil {
 			err = a.failed()
 		}
 		if err != nil {
 			return err
 		}
-		l.m.seen.saw(p.part, number(a.more[1]))
+		l.server.seen.saw(p.part, number(a.more[1]))
 		if a.word == "ok" {
 			l.wrote(f)
 			return nil
@@ -266,7 +266,7 @@ func (l *loads) put(ctx context.Context, p put, items []item) error {
 	var work sync.WaitGroup
 	for i, step := range steps {
 		work.Go(func() {
-			words, err := l.m.put(ctx, step)
+			words, err := l.server.write(ctx, step)
 			errs[i] = err
 			l.count(step, words)
 		})
@@ -284,7 +284,8 @@ var errLoad = errors.New("a batch has failed")
 // loads holds the batches of an import that are under way. No record is in two files, and of
 // two of one file that are one in Redis any may be the last: a plan refuses such files.
 type loads struct {
-	m        *Migration
+	server   *server
+	at       func(point string) error
 	progress func(ImportReport)
 	free     chan struct{}
 	work     sync.WaitGroup
@@ -354,4 +355,17 @@ func (l *loads) count(p put, words []string) {
 			l.report.Newer++
 		}
 	}
+}
+
+// ImportReport describes what an import did.
+type ImportReport struct {
+	Part     string
+	Files    int64
+	Records  int64 // of the files
+	Written  int64
+	Same     int64 // were in Redis already
+	Newer    int64 // were written by a process meanwhile
+	Over     int64 // their time is over
+	Rejects  []*record.Reject
+	Rejected int64
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -244,7 +245,7 @@ func (m *marks) rewrite() error {
 		return err
 	}
 	m.file, m.size, m.lines, m.buffer = f, int64(len(text)), len(m.open), nil
-	return filelock.SyncFolder(folderOf(m.path))
+	return filelock.SyncFolder(filepath.Dir(m.path))
 }
 
 // close ends the file. left is how many marks are open: those stay for the next process.

@@ -65,7 +65,6 @@ type Migration struct {
 	id       string
 	lock     *fileLock // that this process lives
 	name     atomic.Uint64
-	seen     tickets     // the last one of each part
 	unseen   atomic.Bool // what others have seen is not known yet
 	ahead    ahead
 	pushes   pushes
@@ -125,19 +124,19 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		return nil, err
 	}
 	if c.documents == nil {
-		c.documents = declared{c.Map, d.root, d.room, to.fields, &listings{}}
+		c.documents = newDeclared(c.Map, d, to.fields)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},
+	moves := map[string]MoveOf{}
+	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: moves,
 		partOf: map[string]string{},
-		disk:   d, link: to, server: newServer(to, c.Name), life: life, end: end}
+		disk:   d, link: to, server: newServer(to, c.Name, moves), life: life, end: end}
 	for _, p := range m.parts {
 		for _, mv := range p.Moves {
 			m.moves[mv.Name], m.partOf[mv.Name] = mv, p.Name
 		}
 	}
-	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote,
-		writers: map[string]*writer{}}
+	m.files = newFiles(life, d, c.documents, c.wrote)
 	m.pushes.m = m
 	if err := to.begin(ctx); err != nil {
 		end()
@@ -203,9 +202,9 @@ func (m *Migration) enter() error {
 		m.lock = lock
 		break
 	}
-	marks, err := openMarks(m.processPath(m.id, "marks"), m.config.Marks, m.disk.at)
+	of, err := openMarks(m.processPath(m.id, "marks"), m.config.Marks, m.disk.at)
 	if err == nil {
-		m.marks = marks
+		m.marks = of
 		err = m.sayAlive()
 	}
 	if err == nil {
@@ -239,7 +238,7 @@ func (m *Migration) Close() error {
 			return
 		}
 		left, err := m.marks.close()
-		err = errors.Join(err, m.keepSeen(m.seen.all()))
+		err = errors.Join(err, m.keepSeen(m.server.seen.all()))
 		if left == 0 && err == nil {
 			for _, kind := range ofProcess {
 				_ = os.Remove(m.processPath(m.id, kind))
@@ -364,3 +363,17 @@ func (m *Migration) confirmed(p phases) map[string]uint64 {
 
 // Move returns the move of that name, nil if there is none.
 func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }
+
+// connects tries until there is a client, or the process ends. It holds up no beat; Close waits for the try under way.
+func (m *Migration) connects() {
+	defer m.work.Done()
+	for m.link.connect(m.life) != nil && pause(m.life, time.Second) == nil {
+	}
+}
+
+// Client returns the client of the migration: Config.Client, or what Config.Connect has opened. The error is that
+// of the last try, as a *keywright.Error.
+func (m *Migration) Client() (*keywright.Client, error) {
+	c, err := m.link.get()
+	return c, m.wrong("use Redis", "", err)
+}

@@ -131,9 +131,9 @@ func (m *Migration) setAside() error {
 		if m.holdsLock(id) {
 			continue
 		}
-		marks, beat := m.processPath(id, "marks"), m.processPath(id, "beat")
-		if _, damaged := readMarks(marks); errors.Is(damaged, errDamaged) {
-			err = errors.Join(err, os.Rename(marks, m.processPath(id, "damaged")))
+		path, beat := m.processPath(id, "marks"), m.processPath(id, "beat")
+		if _, damaged := readMarks(path); errors.Is(damaged, errDamaged) {
+			err = errors.Join(err, os.Rename(path, m.processPath(id, "damaged")))
 		}
 		if _, damaged := readJSON(beat, &beatFile{}); damaged != nil {
 			err = errors.Join(err, os.Rename(beat, m.processPath(id, "damaged-beat")))
@@ -165,7 +165,7 @@ func (m *Migration) raiseAnyway(ctx context.Context, part string, is phase.State
 		return 0, err
 	}
 	for {
-		a, err := m.server.raise(part, is, epoch, to, max(m.seen.of(part), last[part]), true).Do(ctx)
+		a, err := m.server.raise(part, is, epoch, to, max(m.server.seen.of(part), last[part]), true).Do(ctx)
 		if err != nil {
 			return 0, err
 		}

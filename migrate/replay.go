@@ -183,7 +183,7 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 	if err := m.keepSeen(b.Seen); err != nil {
 		return replayed, 0, err
 	}
-	m.seen.sawAll(b.Seen)
+	m.server.seen.sawAll(b.Seen)
 	for _, kind := range ofProcess {
 		if err := os.Remove(m.processPath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return replayed, 0, err

@@ -173,7 +173,7 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, is PartStat
 	if err := m.disk.at("script"); err != nil {
 		return err
 	}
-	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.seen.of(part), now: time.Now()}
+	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.server.seen.of(part), now: time.Now()}
 	for _, c := range changes {
 		x := item{mv: m.moves[c.ID.Move], id: c.ID, records: c.Records, expects: c.update != nil}
 		if c.update != nil {
@@ -192,7 +192,7 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, is PartStat
 		}
 		p.items = append(p.items, x)
 	}
-	_, err := m.put(ctx, p)
+	_, err := m.server.write(ctx, p)
 	if class, known := keywright.ClassOf(err); known && class == keywright.UnknownOutcome {
 		m.doubt.Store(true)
 		return &inDoubt{err: err}
@@ -264,18 +264,6 @@ func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (ou
 	return out, nil
 }
 
-// editsOf returns the edits of a file that make a record what is given.
-func editsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
-	if len(records) == 0 {
-		return []record.Edit{{Record: &record.Record{Move: mv.Move, Key: id.Key, Sub: id.Sub}, Delete: true}}
-	}
-	out := make([]record.Edit, len(records))
-	for i, r := range records {
-		out[i] = record.Edit{Record: r}
-	}
-	return out
-}
-
 // Read gives a record as the phase of its part says; none where it is not there. Where
 // Redis does not answer, in the phase live, the files do, for a record without a mark.
 func (m *Migration) Read(ctx context.Context, id record.ID) ([]*record.Record, error) {
@@ -337,7 +325,7 @@ func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch
 // readRaw gives a record, and its values as Redis has them.
 func (m *Migration) readRaw(ctx context.Context, part string, mv MoveOf, epoch uint64,
 	id record.ID) (records []*record.Record, values []string, err error) {
-	a, err := m.server.take(part, mv.Kind, id, m.seen.of(part)).Do(ctx)
+	a, err := m.server.take(part, mv.Kind, id, m.server.seen.of(part)).Do(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -352,21 +340,7 @@ func (m *Migration) takenAt(mv MoveOf, id record.ID, a answer, epoch uint64) ([]
 	if err := a.of(epoch); err != nil {
 		return nil, err
 	}
-	return m.opened(mv, id, a)
-}
-
-// of is nil if an answer is of the epoch given.
-func (a answer) of(epoch uint64) error {
-	if err := a.failed(); err != nil {
-		return err
-	}
-	switch has := number(a.more[0]); {
-	case has < epoch:
-		return phase.ErrLost
-	case has > epoch:
-		return phase.ErrEpoch
-	}
-	return nil
+	return m.server.opened(mv, id, a)
 }
 
 // fallback reads the files where Redis does not answer. A record with a mark may be older

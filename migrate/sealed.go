@@ -4,147 +4,21 @@ import (
 	"context"
 	"slices"
 
-	"github.com/keywright/keywright"
+	"time"
+
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/keywright/keywright/value"
 )
-
-// seals describes what of the records of a move is encrypted. Files have it as plain text.
-type seals struct {
-	entry *keywright.Entry
-	kind  keyspace.RecordKind
-	whole bool                  // the value, or every value
-	parts map[string]sealedPart // by field, "" for the value
-}
-
-// sealedPart describes what of a field is encrypted: all of it, or members of the object that it holds.
-type sealedPart struct {
-	whole   bool
-	members []string
-}
-
-// sealsOf is nil where nothing of an entry is encrypted.
-func sealsOf(schema string, mv *record.Move) *seals {
-	main := mv.To.Keys[0]
-	s := &seals{kind: mv.Kind, parts: map[string]sealedPart{},
-		entry: &keywright.Entry{Name: main.Name, Pattern: main.Pattern.String(), Type: string(main.Kind), Schema: schema}}
-	for _, p := range main.Sealed() {
-		s.whole = s.whole || p.Each
-		of := s.parts[p.Field]
-		if p.Member == "" {
-			of.whole = true
-		} else {
-			of.members = append(of.members, p.Member)
-		}
-		if !p.Each {
-			s.parts[p.Field] = of
-		}
-	}
-	if !s.whole && len(s.parts) == 0 {
-		return nil
-	}
-	return s
-}
-
-// of returns what is encrypted of a value, and the field that it is sealed for.
-func (s *seals) of(id record.ID, name string) (sealedPart, string) {
-	switch s.kind {
-	case keyspace.FieldRecord:
-		return sealedPart{whole: s.whole}, id.Sub
-	case keyspace.ElementRecord:
-		return sealedPart{whole: s.whole}, ""
-	}
-	return s.parts[name], name
-}
-
-// each does something to the stored values of a record that are encrypted, in place.
-func (s *seals) each(id record.ID, values []string, do func(part sealedPart, field,
-	text string) (string, error)) error {
-	left := 0 // fields of the entry at hand
-	for i := 0; i < len(values); i++ {
-		name := ""
-		switch {
-		case s.kind == keyspace.EntryRecord && left == 0:
-			left = int(number(values[i]))
-			continue
-		case s.kind == keyspace.HashRecord || s.kind == keyspace.EntryRecord:
-			name, left = values[i], left-1
-			if i++; i == len(values) {
-				return nil
-			}
-		}
-		part, field := s.of(id, name)
-		if !part.whole && len(part.members) == 0 {
-			continue
-		}
-		text, err := do(part, field, values[i])
-		if err != nil {
-			return err
-		}
-		values[i] = text
-	}
-	return nil
-}
-
-// seal makes what Redis gets of the values of a record.
-func (s *seals) seal(c *keywright.Client, id record.ID, values []string) error {
-	if s == nil {
-		return nil
-	}
-	return s.each(id, values, func(part sealedPart, field, text string) (string, error) {
-		if part.whole {
-			return c.Seal(s.entry, id.Key, field, text)
-		}
-		return s.members(part, field, text, func(name string, raw []byte) ([]byte, error) {
-			return value.SealMember(name, raw, func(name, text string) (string, error) {
-				return c.Seal(s.entry, id.Key, name, text)
-			})
-		})
-	})
-}
-
-// open makes the values of a record of what Redis has.
-func (s *seals) open(c *keywright.Client, id record.ID, values []string) error {
-	if s == nil {
-		return nil
-	}
-	return s.each(id, values, func(part sealedPart, field, text string) (string, error) {
-		if part.whole {
-			return c.Unseal(s.entry, id.Key, field, text)
-		}
-		return s.members(part, field, text, func(name string, raw []byte) ([]byte, error) {
-			return value.OpenMember(name, raw, func(name, text string) (string, error) {
-				return c.Unseal(s.entry, id.Key, name, text)
-			})
-		})
-	})
-}
-
-// members changes the encrypted members of an object.
-func (s *seals) members(part sealedPart, field, text string, do func(name string, raw []byte) ([]byte, error)) (string,
-	error) {
-	out, err := record.EditMembers([]byte(text), func(name string, raw []byte) ([]byte, error) {
-		if !slices.Contains(part.members, name) {
-			return raw, nil
-		}
-		if field != "" {
-			name = field + "." + name
-		}
-		return do(name, raw)
-	})
-	return string(out), err
-}
 
 // prepare makes what Redis gets of the records of a put. What is encrypted and as it is
 // keeps the text that it has, so that writing it again changes nothing.
-func (m *Migration) prepare(ctx context.Context, p *put) error {
+func (s *server) prepare(ctx context.Context, p *put) error {
 	var hidden []*item
 	for i := range p.items {
 		x := &p.items[i]
 		x.values = stored(x.mv.Kind, x.living(p.now))
-		if x.mv.seals != nil && len(x.values) > 0 {
+		if sealsOf(x.mv) != nil && len(x.values) > 0 {
 			hidden = append(hidden, x)
 		}
 	}
@@ -153,7 +27,7 @@ func (m *Migration) prepare(ctx context.Context, p *put) error {
 	}
 	has := make([][]string, len(hidden))
 	if p.ticket != "" {
-		raw, err := m.link.raw()
+		raw, err := s.link.raw()
 		if err != nil {
 			return err
 		}
@@ -168,7 +42,7 @@ func (m *Migration) prepare(ctx context.Context, p *put) error {
 		}
 	}
 	for i, x := range hidden {
-		if err := m.hide(x, has[i]); err != nil {
+		if err := s.hide(x, has[i]); err != nil {
 			return err
 		}
 	}
@@ -176,17 +50,17 @@ func (m *Migration) prepare(ctx context.Context, p *put) error {
 }
 
 // hide seals the values of a record, those that Redis has already as it has them.
-func (m *Migration) hide(x *item, has []string) error {
-	c, err := m.link.get()
+func (s *server) hide(x *item, has []string) error {
+	c, err := s.link.get()
 	if err != nil {
 		return err
 	}
 	plain := slices.Clone(x.values)
-	if err := x.mv.seals.seal(c, x.id, x.values); err != nil {
+	if err := sealsOf(x.mv).seal(c, x.id, x.values); err != nil {
 		return err
 	}
 	opened := slices.Clone(has)
-	if len(has) == 0 || x.mv.seals.open(c, x.id, opened) != nil {
+	if len(has) == 0 || sealsOf(x.mv).open(c, x.id, opened) != nil {
 		return nil
 	}
 	step, from := 1, 0
@@ -204,16 +78,57 @@ func (m *Migration) hide(x *item, has []string) error {
 }
 
 // opened returns the records of an answer to take.
-func (m *Migration) opened(mv MoveOf, id record.ID, a answer) ([]*record.Record, error) {
-	if mv.seals != nil && len(a.more) > 2 {
-		c, err := m.link.get()
+func (s *server) opened(mv MoveOf, id record.ID, a answer) ([]*record.Record, error) {
+	if sealsOf(mv) != nil && len(a.more) > 2 {
+		c, err := s.link.get()
 		if err != nil {
 			return nil, err
 		}
 		a.more = slices.Clone(a.more)
-		if err := mv.seals.open(c, id, a.more[2:]); err != nil {
+		if err := sealsOf(mv).open(c, id, a.more[2:]); err != nil {
 			return nil, err
 		}
 	}
 	return taken(mv.Kind, mv.Move, id, a), nil
+}
+
+func (s *server) newTicket(ctx context.Context, part string, epoch uint64) (string, error) {
+	a, err := s.ticket(part, epoch, s.seen.of(part)).Do(ctx)
+	if err == nil {
+		err = a.failed()
+	}
+	if err != nil {
+		return "", err
+	}
+	s.seen.saw(part, number(a.more[0]))
+	return a.more[0], nil
+}
+
+// follow returns a write to Redis where the files decide.
+func (s *server) follow(part string, epoch uint64, ticket string, keep bool) put {
+	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: s.seen.of(part), now: time.Now()}
+}
+
+// put writes records to Redis, and gives a word for each: what was done.
+func (s *server) write(ctx context.Context, p put) ([]string, error) {
+	if err := s.prepare(ctx, &p); err != nil {
+		return nil, err
+	}
+	a, err := s.put(p).Do(ctx)
+	if err == nil {
+		err = a.failed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(a.more) > 1 {
+		s.seen.saw(p.part, number(a.more[1]))
+	}
+	words := a.more[2:]
+	for _, w := range words {
+		if err := (answer{word: w}).failed(); err != nil {
+			return words, err
+		}
+	}
+	return words, nil
 }

@@ -4,50 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"sync"
 )
-
-// tickets holds the last ticket of each part that was seen. A server that has an earlier one
-// has lost data.
-type tickets struct {
-	mu   sync.RWMutex
-	last map[string]uint64
-}
-
-func (t *tickets) of(part string) uint64 {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.last[part]
-}
-
-func (t *tickets) saw(part string, ticket uint64) {
-	t.mu.RLock()
-	known := t.last[part] >= ticket
-	t.mu.RUnlock()
-	if !known {
-		t.sawAll(map[string]uint64{part: ticket})
-	}
-}
-
-func (t *tickets) sawAll(of map[string]uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == nil {
-		t.last = map[string]uint64{}
-	}
-	for part, ticket := range of {
-		t.last[part] = max(t.last[part], ticket)
-	}
-}
-
-func (t *tickets) all() map[string]uint64 {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return maps.Clone(t.last)
-}
-
-func (d *disk) seenPath() string { return filepath.Join(d.own, "seen.json") }
 
 // keepSeen writes what a process has seen where it outlives all processes.
 func (m *Migration) keepSeen(of map[string]uint64) error {
@@ -105,7 +62,7 @@ func (m *Migration) lookSeen() error {
 		return nil
 	}
 	last, err := m.highest()
-	m.seen.sawAll(last)
+	m.server.seen.sawAll(last)
 	if err == nil {
 		m.unseen.Store(false)
 	}

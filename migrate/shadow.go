@@ -198,32 +198,6 @@ func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []
 	return is, different(mv, file, stored), nil
 }
 
-// different compares the records of one ID: those of a list one by one.
-func different(mv MoveOf, file, stored []*record.Record) (out []record.Difference) {
-	file = living(file)
-	for i := range max(len(file), len(stored)) {
-		var a, b *record.Record
-		if i < len(file) {
-			a = file[i]
-		}
-		if i < len(stored) {
-			b = stored[i]
-		}
-		if out = append(out, mv.Same(a, b)...); len(out) > 100 {
-			break
-		}
-	}
-	return out
-}
-
-// living returns records of a file without those that have ended.
-func living(records []*record.Record) []*record.Record {
-	now := time.Now()
-	return slices.DeleteFunc(slices.Clone(records), func(r *record.Record) bool {
-		return !r.Ends.IsZero() && !r.Ends.After(now)
-	})
-}
-
 func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,8 +253,6 @@ func (p *shadowPart) add(c Class) {
 	}
 	p.Classes = append(p.Classes, c)
 }
-
-func (d *disk) shadowPath() string { return filepath.Join(d.own, "shadow.json") }
 
 // save adds what this process has found to what all have.
 func (s *shadow) save() error {

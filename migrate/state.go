@@ -12,46 +12,6 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// phases describes what is kept of all parts beside the files. It decides: see package phase.
-type phases struct {
-	Form  int                  `json:"form"`
-	Parts map[string]PartState `json:"parts"`
-}
-
-// PartState represents the phase of a part.
-type PartState struct {
-	phase.State
-	Since time.Time `json:"since"` // when the phase began
-}
-
-const phasesForm = 1
-
-func (p phases) of(part string) PartState { return p.Parts[part] }
-
-// with returns a copy in which a part has another state.
-func (p phases) with(part string, s PartState) phases {
-	out := phases{Form: phasesForm, Parts: map[string]PartState{}}
-	for name, is := range p.Parts {
-		out.Parts[name] = is
-	}
-	out.Parts[part] = s
-	return out
-}
-
-func (d *disk) phasePath() string { return filepath.Join(d.own, "phase.json") }
-
-// phases reads the phases. It is read for each write: a copy that is kept could be that
-// of before.
-func (d *disk) phases() (p phases, err error) {
-	if _, err := readJSON(d.phasePath(), &p); err != nil {
-		return p, err
-	}
-	if p.Form > phasesForm {
-		return p, fmt.Errorf("%s was written by a newer keywright (form %d)", d.phasePath(), p.Form)
-	}
-	return p, nil
-}
-
 // settled waits until no change of phase is under way, and undoes one whose process is
 // dead.
 func (m *Migration) settled(ctx context.Context, part string) (PartState, error) {
@@ -163,7 +123,7 @@ func (m *Migration) raise(ctx context.Context, part string, from phase.State, to
 	if err := m.disk.at("raise"); err != nil {
 		return err
 	}
-	a, err := m.server.raise(part, from, to, phased, m.seen.of(part), false).Do(ctx)
+	a, err := m.server.raise(part, from, to, phased, m.server.seen.of(part), false).Do(ctx)
 	if err == nil {
 		err = a.failed()
 	}
@@ -175,7 +135,7 @@ func (m *Migration) raise(ctx context.Context, part string, from phase.State, to
 
 // probe is nil if Redis is there and has lost nothing.
 func (m *Migration) probe(ctx context.Context, part string, is phase.State) error {
-	a, err := m.server.raise(part, is, is.Epoch, is.Phase, m.seen.of(part), false).Do(ctx)
+	a, err := m.server.raise(part, is, is.Epoch, is.Phase, m.server.seen.of(part), false).Do(ctx)
 	if err == nil {
 		err = a.failed()
 	}
@@ -207,4 +167,11 @@ func (m *Migration) wrong(op, part string, err error) error {
 		e.Hint = "try again; the change is undone by the next command if its process has died"
 	}
 	return e
+}
+
+// locked takes a lock of the engine's own files, which is held for a moment only.
+func (m *Migration) locked(name string) (*fileLock, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), lockWait)
+	defer cancel()
+	return m.disk.lock(ctx, filepath.Join(m.disk.own, lockFolder, name), false)
 }

@@ -18,25 +18,6 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// group represents the records of one ID: one, or the elements of a list.
-type group struct {
-	id      record.ID
-	records []*record.Record
-}
-
-// batchBytes says how many bytes of records are read before they go to Redis, however few they are.
-const batchBytes = 4 << 20
-
-func (g group) bytes() (n int) {
-	for _, r := range g.records {
-		n += len(r.Key) + len(r.Sub) + len(r.Value)
-		for i := range r.Fields {
-			n += len(r.Fields[i].Value)
-		}
-	}
-	return n
-}
-
 // groups calls each for the records of a document, those of one list together.
 func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverages, each func(group) error,
 	reject func(*record.Reject) error) error {
@@ -197,9 +178,6 @@ func (m *Migration) movesOf(part string) []MoveOf {
 	return nil
 }
 
-// sweepBatch says how many records are read from Redis in one round trip.
-const sweepBatch = 500
-
 func (s *sweep) file(ctx context.Context, file string) error {
 	in, err := s.m.disk.open(file)
 	if err != nil || in == nil {
@@ -269,7 +247,7 @@ func (s *sweep) fetch(ctx context.Context, batch []group) (*fetch, error) {
 	f := &fetch{done: make(chan struct{})}
 	go func() { // it ends with its call, which is waited for
 		defer close(f.done)
-		f.unequal, f.err = s.m.compare(ctx, s.part, s.epoch, batch)
+		f.unequal, f.err = s.m.server.compare(ctx, s.part, s.epoch, batch)
 	}()
 	return f, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -45,7 +43,7 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 // is written where no later ticket was. Whatever was committed before a later ticket is in
 // what its holder has read, so the write with the last ticket has all of it.
 func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID) error {
-	ticket, err := m.ticket(ctx, part, epoch)
+	ticket, err := m.server.newTicket(ctx, part, epoch)
 	if err != nil {
 		return err
 	}
@@ -64,7 +62,7 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		if err := m.disk.at("read"); err != nil {
 			return err
 		}
-		p := m.follow(part, epoch, ticket, true)
+		p := m.server.follow(part, epoch, ticket, true)
 		for id := range wanted {
 			records, err := found.of(id)
 			if err != nil { // Redis may have the good one
@@ -73,53 +71,12 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: records})
 		}
 		for _, step := range p.parts() {
-			if _, err := m.put(ctx, step); err != nil {
+			if _, err := m.server.write(ctx, step); err != nil {
 				return err
 			}
 		}
 	}
 	return m.disk.at("pushed")
-}
-
-func (m *Migration) ticket(ctx context.Context, part string, epoch uint64) (string, error) {
-	a, err := m.server.ticket(part, epoch, m.seen.of(part)).Do(ctx)
-	if err == nil {
-		err = a.failed()
-	}
-	if err != nil {
-		return "", err
-	}
-	m.seen.saw(part, number(a.more[0]))
-	return a.more[0], nil
-}
-
-// follow returns a write to Redis where the files decide.
-func (m *Migration) follow(part string, epoch uint64, ticket string, keep bool) put {
-	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: m.seen.of(part), now: time.Now()}
-}
-
-// put writes records to Redis, and gives a word for each: what was done.
-func (m *Migration) put(ctx context.Context, p put) ([]string, error) {
-	if err := m.prepare(ctx, &p); err != nil {
-		return nil, err
-	}
-	a, err := m.server.put(p).Do(ctx)
-	if err == nil {
-		err = a.failed()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(a.more) > 1 {
-		m.seen.saw(p.part, number(a.more[1]))
-	}
-	words := a.more[2:]
-	for _, w := range words {
-		if err := (answer{word: w}).failed(); err != nil {
-			return words, err
-		}
-	}
-	return words, nil
 }
 
 // putBatch says how many records are read or repaired together.
@@ -142,7 +99,7 @@ func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint6
 		groups[i].id = id
 	}
 	for chunk := range slices.Chunk(groups, sweepBatch) {
-		stored, err := m.takeAll(ctx, part, epoch, chunk)
+		stored, err := m.server.takeAll(ctx, part, epoch, chunk)
 		if err != nil {
 			return nil, err
 		}
@@ -151,11 +108,6 @@ func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint6
 		}
 	}
 	return out, m.disk.at("taken")
-}
-
-func number(text string) uint64 {
-	n, _ := strconv.ParseUint(text, 10, 64)
-	return n
 }
 
 func (m *Migration) writingName() string { return decimal(m.name.Load()) }

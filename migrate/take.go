@@ -17,16 +17,16 @@ import (
 
 // takeAll reads records from Redis, with their times, in one round trip. The epoch is
 // asked for before them and after them: it only grows.
-func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
+func (s *server) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
 	error) {
-	seen := m.seen.of(part)
-	results, err := m.server.read(ctx, "read", func(b kernel.Builder) []kernel.Command {
+	seen := s.seen.of(part)
+	results, err := s.read(ctx, "read", func(b kernel.Builder) []kernel.Command {
 		commands := make([]kernel.Command, 0, 2+2*len(groups))
-		commands = append(commands, m.server.epochOf(b, part))
+		commands = append(commands, s.epochOf(b, part))
 		for _, g := range groups {
-			commands = append(commands, valueOf(b, m.moves[g.id.Move].Kind, g.id), b.Pexpiretime().Key(g.id.Key).Build())
+			commands = append(commands, valueOf(b, s.moves[g.id.Move].Kind, g.id), b.Pexpiretime().Key(g.id.Key).Build())
 		}
-		return append(commands, m.server.epochOf(b, part))
+		return append(commands, s.epochOf(b, part))
 	})
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 	out := make([][]*record.Record, len(groups))
 	at := 1
 	for i, g := range groups {
-		mv := m.moves[g.id.Move]
+		mv := s.moves[g.id.Move]
 		values, err := valuesOf(mv.Kind, results[at])
 		if err == nil && len(values) > maxValues {
 			err = ErrTooLarge
@@ -50,7 +50,7 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 		if err != nil {
 			return nil, fmt.Errorf("reading a record of %s: %w", g.id.Move, err)
 		}
-		out[i], err = m.opened(mv, g.id, answer{more: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
+		out[i], err = s.opened(mv, g.id, answer{more: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
 		if err != nil {
 			return nil, err
 		}

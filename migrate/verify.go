@@ -317,7 +317,7 @@ func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file 
 	stored := make([][]*record.Record, 0, len(ids))
 	for len(groups) > 0 {
 		n := min(len(groups), sweepBatch)
-		some, err := m.takeAll(ctx, part, epoch, groups[:n])
+		some, err := m.server.takeAll(ctx, part, epoch, groups[:n])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -24,7 +24,7 @@ type rewritten struct {
 
 // rewrite writes a file beside the one whose place it takes, and reads it again: it has the records that the edits
 // say, or it is not used. Every file of the sources is written by it.
-func (d *disk) rewrite(ctx context.Context, docs Documents, w rewritten) (r *replacement, changed bool, err error) {
+func rewrite(ctx context.Context, d *disk, docs Documents, w rewritten) (r *replacement, changed bool, err error) {
 	left := map[record.ID]bool{}
 	refused := w.refused
 	if refused != nil {
@@ -39,7 +39,7 @@ func (d *disk) rewrite(ctx context.Context, docs Documents, w rewritten) (r *rep
 		return err
 	})
 	if err == nil && changed {
-		if err = d.holds(docs, r.temp, w, left); err != nil {
+		if err = holds(docs, r.temp, w, left); err != nil {
 			r.drop()
 		}
 	}
@@ -52,7 +52,7 @@ func (d *disk) rewrite(ctx context.Context, docs Documents, w rewritten) (r *rep
 // ErrUnreadable reports a file that was not written, since it could not have been read again.
 var ErrUnreadable = errors.New("it is not written: it could not be read again")
 
-func (d *disk) holds(docs Documents, path string, w rewritten, left map[record.ID]bool) error {
+func holds(docs Documents, path string, w rewritten, left map[record.ID]bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
