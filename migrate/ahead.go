@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 )
 
@@ -59,7 +61,7 @@ func (a *ahead) saw(part string, epoch uint64) bool {
 }
 
 // sawAll notes the epochs of all parts.
-func (a *ahead) sawAll(p phases) {
+func (a *ahead) sawAll(p disk.Phases) {
 	for part, is := range p.Parts {
 		a.saw(part, is.Epoch)
 	}
@@ -97,37 +99,37 @@ func (m *Migration) ask(ctx context.Context, part string) error {
 
 // keepPhases writes the file of the phases if there is none: all parts are off.
 func (m *Migration) keepPhases() error {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil || p.Form != 0 {
 		return err
 	}
-	lock, err := m.disk.tryLock(m.disk.changeLock(), false)
+	lock, err := m.disk.TryLock(m.disk.ChangeLock(), false)
 	if err != nil || lock == nil {
 		return err
 	}
-	defer lock.free()
-	if p, err = m.disk.phases(); err != nil || p.Form != 0 {
+	defer lock.Free()
+	if p, err = m.disk.Phases(); err != nil || p.Form != 0 {
 		return err
 	}
-	return m.disk.writeJSON(m.disk.phasePath(), phases{Form: phasesForm, Parts: map[string]PartState{}})
+	return m.disk.WriteJSON(m.disk.PhasePath(), disk.Phases{Form: disk.PhasesForm, Parts: map[string]PartState{}})
 }
 
 // inRedis returns the phase and the epoch that Redis has of a part, and whether that is later
 // than any that the files may know. Without an answer that is not known.
 func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, epoch uint64, ahead bool, err error) {
-	raw, err := m.link.raw()
+	raw, err := m.link.Raw()
 	if err != nil {
 		return 0, 0, false, err
 	}
-	has, err := raw.Do(ctx, raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "phase:"+part).Build()).AsStrSlice()
+	has, err := raw.Do(ctx, raw.B().Hmget().Key(m.server.Key).Field("epoch:"+part, "phase:"+part).Build()).AsStrSlice()
 	if err != nil {
 		return 0, 0, false, err
 	}
-	p, err := m.disk.phases() // after Redis was asked: epochs only grow
+	p, err := m.disk.Phases() // after Redis was asked: epochs only grow
 	if err != nil {
 		return 0, 0, false, err
 	}
-	is, epoch := p.of(part), number(has[0])
+	is, epoch := p.Of(part), store.Number(has[0])
 	most := is.Epoch
 	if is.Intent != nil {
 		most = is.Intent.Epoch + 2
@@ -138,13 +140,13 @@ func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, e
 
 // notAhead is nil if the files know the epoch of a part. Where that was not so when it was asked, or no
 // file says the phase, Redis is asked again, and without an answer nothing is read or written.
-func (m *Migration) notAhead(ctx context.Context, part string, p phases) error {
-	if !m.ahead.saw(part, p.of(part).Epoch) { // another goroutine may have read later
+func (m *Migration) notAhead(ctx context.Context, part string, p disk.Phases) error {
+	if !m.ahead.saw(part, p.Of(part).Epoch) { // another goroutine may have read later
 		var err error
-		if p, err = m.disk.phases(); err != nil {
+		if p, err = m.disk.Phases(); err != nil {
 			return err
 		}
-		if !m.ahead.saw(part, p.of(part).Epoch) {
+		if !m.ahead.saw(part, p.Of(part).Epoch) {
 			return fmt.Errorf("%w: this process has read a later one from them before", phase.ErrAhead)
 		}
 	}

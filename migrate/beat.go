@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/store"
 )
 
 // beatFile describes what a process says of itself.
@@ -30,8 +32,8 @@ func (m *Migration) beat() {
 	defer m.work.Done()
 	var said map[string]uint64
 	saidAt, replayAt := time.Time{}, time.Now().Add(m.config.Lease/20)
-	for pause(m.life, looks) == nil {
-		p, err := m.disk.phases()
+	for disk.Pause(m.life, looks) == nil {
+		p, err := m.disk.Phases()
 		if err != nil {
 			continue
 		}
@@ -48,7 +50,7 @@ func (m *Migration) beat() {
 			_ = m.undoIfDead(ctx, p)
 			_, _, err := m.Replay(ctx)
 			cancel()
-			_ = m.marks.flushLazily() // what is not written now is a comparison more later
+			_ = m.marks.FlushLazily() // what is not written now is a comparison more later
 			_ = m.shadow.save()
 			wait := m.config.Lease / 20
 			if err != nil {
@@ -62,12 +64,12 @@ func (m *Migration) beat() {
 // sayAlive writes what this process says of itself. It is on the disk before it takes the place of
 // what was said before: what a process has seen outlives a failure of power as a whole.
 func (m *Migration) sayAlive() error {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil {
 		return err
 	}
 	path := m.processPath(m.id, "beat")
-	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.server.seen.all(), m.forms()})
+	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.server.Seen.All(), m.forms()})
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func (m *Migration) Processes(part string) (out []Process, err error) {
 	}
 	for _, id := range ids {
 		var b beatFile
-		there, unread := readJSON(m.processPath(id, "beat"), &b)
+		there, unread := disk.ReadJSON(m.processPath(id, "beat"), &b)
 		if unread == nil && !there {
 			continue // it has just begun or ended
 		}
@@ -176,7 +178,7 @@ func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) erro
 		if len(waits) == 0 {
 			return nil
 		}
-		if err := pause(ctx, looks/4); err != nil {
+		if err := disk.Pause(ctx, looks/4); err != nil {
 			return &Unconfirmed{Part: part, Epoch: epoch, Processes: waits, err: err}
 		}
 	}
@@ -191,7 +193,7 @@ type Unconfirmed struct {
 }
 
 func (e *Unconfirmed) Error() string {
-	return "part " + e.Part + ": epoch " + decimal(e.Epoch) + " is not confirmed by " + strings.Join(e.Processes, ", ")
+	return "part " + e.Part + ": epoch " + store.Decimal(e.Epoch) + " is not confirmed by " + strings.Join(e.Processes, ", ")
 }
 
 // Unwrap gives why it was no longer waited for.

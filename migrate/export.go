@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -80,9 +82,9 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 			}
 			return nil
 		}}
-	s.found = func(file string, g group, stored []*record.Record, diffs []record.Difference) error {
+	s.found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
 		if diffs[0].Kind == record.DiffExtra && stored == nil {
-			all, err := m.server.takeAll(ctx, part, is.Epoch, []group{g})
+			all, err := m.server.TakeAll(ctx, part, is.Epoch, []sources.Group{g})
 			if err != nil {
 				return err
 			}
@@ -91,12 +93,12 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 		if report.Changed++; report.Changed > maxEdits {
 			return ErrTooMany
 		}
-		edits[file] = append(edits[file], editsOf(m.moves[g.id.Move], g.id, stored)...)
+		edits[file] = append(edits[file], sources.EditsOf(m.moves[g.ID.Move], g.ID, stored)...)
 		return nil
 	}
 	err = s.run(ctx)
 	if err == nil {
-		err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+		err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 			if edits[file] == nil {
 				edits[file] = []record.Edit{}
 			}
@@ -119,10 +121,10 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 
 // apart is nil if no file would be written where sources are, whatever the folder is called.
 func (m *Migration) apart(ctx context.Context, folder string, edits map[string][]record.Edit) error {
-	folders := map[string]bool{m.disk.root: true}
+	folders := map[string]bool{m.disk.Root: true}
 	for _, p := range m.parts {
-		err := m.docs.Files(ctx, m.disk.root, p.Name, func(file string) error {
-			path, err := m.disk.source(file)
+		err := m.docs.Files(ctx, m.disk.Root, p.Name, func(file string) error {
+			path, err := m.disk.Source(file)
 			folders[filepath.Dir(path)] = true
 			return err
 		})
@@ -157,13 +159,13 @@ func (m *Migration) exportFile(ctx context.Context, report *ExportReport, folder
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	r, _, err := rewrite(ctx, m.disk, m.docs, rewritten{file: file, path: path, in: from, edits: edits,
-		refused: func(bad *record.Reject) error {
+	r, _, err := sources.Rewrite(ctx, m.disk, m.docs, sources.Rewritten{File: file, Path: path, In: from, Edits: edits,
+		Refused: func(bad *record.Reject) error {
 			report.refuse(bad)
 			return nil
 		}})
 	if err == nil {
-		_, err = r.commit()
+		_, err = r.Commit()
 	}
 	if err != nil {
 		return err
@@ -186,14 +188,14 @@ func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts 
 			return nil, nil, fmt.Errorf("%s: part %s: %w", file, part, ErrExported)
 		}
 	}
-	in, err := m.disk.open(file)
+	in, err := m.disk.Open(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	if in == nil {
 		return nil, io.NopCloser(bytes.NewReader(nil)), nil
 	}
-	if was == nil || !os.SameFile(was, in.was) || was.Size() != in.was.Size() || !was.ModTime().Equal(in.was.ModTime()) {
+	if was == nil || !os.SameFile(was, in.Was) || was.Size() != in.Was.Size() || !was.ModTime().Equal(in.Was.ModTime()) {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", file, ErrReplacedMeanwhile), in.Close())
 	}
 	return nil, in, nil
@@ -220,13 +222,13 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 		return nil
 	}
 	s := &sweep{m: m, part: part, epoch: epoch}
-	s.found = func(in string, g group, _ []*record.Record, _ []record.Difference) error {
+	s.found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
 		if in != file || len(ids) >= againBatch {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
-		file, ids = in, append(ids, g.id)
+		file, ids = in, append(ids, g.ID)
 		return nil
 	}
 	if err = s.run(ctx); err == nil {
@@ -254,18 +256,18 @@ func (e *RefusedError) Unwrap() error { return e.Rejects[0] }
 // fitting returns the records that a file can have, and notes the others.
 func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids []record.ID,
 	refused *RefusedError) (out []record.ID, err error) {
-	groups := make([]group, len(ids))
+	groups := make([]sources.Group, len(ids))
 	for i, id := range ids {
-		groups[i].id = id
+		groups[i].ID = id
 	}
-	for some := range slices.Chunk(groups, sweepBatch) {
-		stored, err := m.server.takeAll(ctx, part, epoch, some)
+	for some := range slices.Chunk(groups, store.SweepBatch) {
+		stored, err := m.server.TakeAll(ctx, part, epoch, some)
 		if err != nil {
 			return nil, err
 		}
 		for i, g := range some {
 			if bad := m.unfitOf(stored[i]); bad == nil {
-				out = append(out, g.id)
+				out = append(out, g.ID)
 			} else if refused.Count++; len(refused.Rejects) < maxListed {
 				refused.Rejects = append(refused.Rejects, bad)
 			}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/phase"
 )
 
@@ -22,13 +23,13 @@ type noted struct {
 }
 
 func (m *Migration) notedPath(part string) string {
-	return filepath.Join(m.disk.own, "facts-"+part+".json")
+	return filepath.Join(m.disk.Own, "facts-"+part+".json")
 }
 
 func (m *Migration) noted(part string) (n noted, err error) {
 	is, err := m.Phase(part)
 	if err == nil {
-		_, err = readJSON(m.notedPath(part), &n)
+		_, err = disk.ReadJSON(m.notedPath(part), &n)
 	}
 	if n.Epoch != is.Epoch {
 		n = noted{Epoch: is.Epoch, Backup: n.Backup, Planned: n.Planned, Loaded: n.Loaded && is.Phase != phase.Off}
@@ -42,7 +43,7 @@ func (m *Migration) note(part string, epoch uint64, change func(*noted)) error {
 	if err != nil {
 		return err
 	}
-	defer lock.free()
+	defer lock.Free()
 	n, err := m.noted(part)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (m *Migration) note(part string, epoch uint64, change func(*noted)) error {
 		return phase.ErrEpoch
 	}
 	change(&n)
-	return m.disk.writeJSON(m.notedPath(part), n)
+	return m.disk.WriteJSON(m.notedPath(part), n)
 }
 
 // NoteBackup says when a backup was made and verified.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/topology"
 )
@@ -37,17 +38,17 @@ type serverFacts struct {
 // unfit returns what the server lacks for one part. The error says why it could not be asked all; it is
 // among what it lacks, too.
 func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswered error) {
-	raw, err := m.link.raw()
+	raw, err := m.link.Raw()
 	if err != nil {
 		return []string{err.Error()}, err
 	}
 	text, err := raw.Do(ctx, raw.B().Info().Build()).ToString()
 	if err != nil {
-		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}, unrefused(err)
+		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}, store.Unrefused(err)
 	}
 	is := serverFacts{info: topology.ParseInfo(text)}
 	config, err := raw.Do(ctx, raw.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
-	if unrefused(err) != nil {
+	if store.Unrefused(err) != nil {
 		return []string{"CONFIG GET is not answered: " + m.wrong("look at the server", "", err).Error()}, err
 	}
 	is.config = config
@@ -64,17 +65,17 @@ func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswer
 // rights returns the entries that the login may not write by script. No part has the name that
 // is tried with, so that nothing is changed.
 func (m *Migration) rights(ctx context.Context, p PartOf) (out []string, unanswered error) {
-	if _, err := m.server.ticket("", 0, 0).Do(ctx); err != nil {
-		return []string{"the scripts of a migration do not run: " + m.wrong("try a script", "", err).Error()}, unrefused(err)
+	if _, err := m.server.TicketOp("", 0, 0).Do(ctx); err != nil {
+		return []string{"the scripts of a migration do not run: " + m.wrong("try a script", "", err).Error()}, store.Unrefused(err)
 	}
 	for _, mv := range p.Moves {
-		if mv.Example == "" || kindOf[mv.Kind] == "" {
+		if mv.Example == "" || store.KindOf[mv.Kind] == "" {
 			continue
 		}
-		try := put{ticket: "1", items: []item{{mv: mv, id: record.ID{Move: mv.Name, Key: mv.Example}}}}
-		if _, err := m.server.put(try).Do(ctx); err != nil {
+		try := store.Put{Ticket: "1", Items: []store.Item{{Move: mv, ID: record.ID{Move: mv.Name, Key: mv.Example}}}}
+		if _, err := m.server.Put(try).Do(ctx); err != nil {
 			out = append(out, "the login may not write the keys of "+mv.Name+": "+m.wrong("try a script", "", err).Error())
-			unanswered = errors.Join(unanswered, unrefused(err))
+			unanswered = errors.Join(unanswered, store.Unrefused(err))
 		}
 	}
 	return out, unanswered

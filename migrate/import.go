@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -43,7 +46,7 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 	}
 	o.Batch = min(max(cmp.Or(o.Batch, 500), 1), 5000)
 	pace := newPace(o.PerSecond)
-	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 		report.Files++
 		return m.importFile(ctx, part, is.Epoch, file, report, o, pace)
 	})
@@ -55,31 +58,31 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 
 func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, file string,
 	report *ImportReport, o ImportOptions, pace *pace) error {
-	ticket, err := m.server.newTicket(ctx, part, epoch) // before the file is opened
+	ticket, err := m.server.NewTicket(ctx, part, epoch) // before the file is opened
 	if err != nil {
 		return err
 	}
-	in, err := m.disk.open(file)
+	in, err := m.disk.Open(file)
 	if err != nil || in == nil {
 		return err
 	}
 	defer in.Close()
-	follows := m.server.follow(part, epoch, ticket, false)
-	loads := &loads{server: m.server, at: m.disk.at, report: report, progress: o.Progress, free: make(chan struct{}, maxLoads),
-		began: time.Now()}
-	var batch []group
+	follows := m.server.Follow(part, epoch, ticket, false)
+	loads := &store.Loads{Server: m.server, At: m.disk.At, Report: report, Progress: o.Progress, Free: make(chan struct{}, store.MaxLoads),
+		Began: time.Now()}
+	var batch []sources.Group
 	size := 0
 	flush := func() error {
 		if err := pace.wait(ctx, len(batch)); err != nil {
 			return err
 		}
 		full := batch
-		batch, size = make([]group, 0, len(full)), 0
-		return loads.begin(ctx, follows, full)
+		batch, size = make([]sources.Group, 0, len(full)), 0
+		return loads.Begin(ctx, follows, full)
 	}
-	err = m.groups(in, file, part, nil, func(g group) error {
-		size += g.bytes()
-		if batch = append(batch, g); len(batch) < o.Batch && size < batchBytes {
+	err = m.groups(in, file, part, nil, func(g sources.Group) error {
+		size += g.Bytes()
+		if batch = append(batch, g); len(batch) < o.Batch && size < sources.BatchBytes {
 			return nil
 		}
 		return flush()
@@ -87,8 +90,8 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		if m.partOf[r.Move.Name] != part {
 			return nil
 		}
-		loads.mu.Lock()
-		defer loads.mu.Unlock()
+		loads.Mu.Lock()
+		defer loads.Mu.Unlock()
 		if report.Rejected++; len(report.Rejects) < maxListed {
 			report.Rejects = append(report.Rejects, r)
 		}
@@ -97,11 +100,11 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	if err == nil {
 		err = flush()
 	}
-	if failed := loads.end(); err == nil || errors.Is(err, errLoad) {
+	if failed := loads.End(); err == nil || errors.Is(err, store.ErrLoad) {
 		err = failed
 	}
-	if errors.Is(err, errAgain) {
+	if errors.Is(err, store.ErrAgain) {
 		err = fmt.Errorf("%s: it takes more than an hour: import it faster", file)
 	}
-	return errors.Join(err, unchanged(in))
+	return errors.Join(err, disk.Unchanged(in))
 }

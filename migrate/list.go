@@ -7,6 +7,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -36,7 +38,7 @@ func (m *Migration) List(ctx context.Context, move, key string) ([]*record.Recor
 			return nil, m.wrong("list", part, err)
 		}
 		out, err := m.listOnce(ctx, part, mv, is, key)
-		if errors.Is(err, phase.ErrEpoch) && pause(ctx, time.Millisecond) == nil {
+		if errors.Is(err, phase.ErrEpoch) && disk.Pause(ctx, time.Millisecond) == nil {
 			continue
 		}
 		if err == nil && phase.Of(is.Phase).Compares != phase.None {
@@ -78,7 +80,7 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 	if err != nil {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "list", Entry: mv.Name, Err: err}
 	}
-	in, err := m.disk.open(file)
+	in, err := m.disk.Open(file)
 	if err != nil || in == nil {
 		return nil, err
 	}
@@ -119,18 +121,18 @@ func (m *Migration) listRedis(ctx context.Context, part string, mv MoveOf, epoch
 	key string) (out []*record.Record, err error) {
 	at := map[string]int{}
 	for cursor := "0"; ; {
-		a, err := m.server.list(part, mv.Kind, key, cursor, m.server.seen.of(part)).Do(ctx)
+		a, err := m.server.List(part, mv.Kind, key, cursor, m.server.Seen.Of(part)).Do(ctx)
 		if err == nil {
-			err = a.of(epoch)
+			err = a.Of(epoch)
 		}
 		if err != nil {
 			return nil, err
 		}
-		values, step := a.more[3:], listedIn[mv.Kind]
+		values, step := a.More[3:], listedIn[mv.Kind]
 		for ; len(values) >= step; values = values[step:] {
 			id := record.ID{Move: mv.Name, Key: key, Sub: values[0]}
-			one := append([]string{"", a.more[1]}, values[step-1])
-			found, err := m.server.opened(mv, id, answer{more: one})
+			one := append([]string{"", a.More[1]}, values[step-1])
+			found, err := m.server.Opened(mv, id, store.Answer{More: one})
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +142,7 @@ func (m *Migration) listRedis(ctx context.Context, part string, mv MoveOf, epoch
 				}
 			}
 		}
-		if cursor = a.more[2]; cursor == "0" {
+		if cursor = a.More[2]; cursor == "0" {
 			return out, nil
 		}
 	}

@@ -16,6 +16,10 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -57,13 +61,13 @@ type Migration struct {
 	parts    []PartOf
 	moves    map[string]MoveOf
 	partOf   map[string]string // of a move
-	disk     *disk
-	link     *link
-	server   *server
-	files    *files
-	marks    *marks
+	disk     *disk.Disk
+	link     *store.Link
+	server   *store.Server
+	files    *sources.Files
+	marks    *marks.Log
 	id       string
-	lock     *fileLock // that this process lives
+	lock     *disk.Lock // that this process lives
 	name     atomic.Uint64
 	unseen   atomic.Bool // what others have seen is not known yet
 	ahead    ahead
@@ -109,41 +113,41 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	if !filepath.IsLocal(c.Name) || filepath.Base(c.Name) != c.Name {
 		return nil, invalidConfig("the Name is no name of a file")
 	}
-	to := &link{open: c.Connect, client: c.Client}
-	if to.client != nil {
-		to.open = nil
-		if err := single(to.client); err != nil {
+	to := &store.Link{Open: c.Connect, Client: c.Client}
+	if to.Client != nil {
+		to.Open = nil
+		if err := store.Single(to.Client); err != nil {
 			return nil, err
 		}
 	}
-	if to.none() && !c.Look {
-		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errNoServer}
+	if to.None() && !c.Look {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: store.ErrNoServer}
 	}
-	d, err := newDisk(c.Root, c.Name, c.at)
+	d, err := disk.New(c.Root, c.Name, c.at)
 	if err != nil {
 		return nil, err
 	}
 	if c.documents == nil {
-		c.documents = newDeclared(c.Map, d, to.fields)
+		c.documents = sources.NewDeclared(c.Map, d, to.Fields)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	moves := map[string]MoveOf{}
 	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: moves,
 		partOf: map[string]string{},
-		disk:   d, link: to, server: newServer(to, c.Name, moves), life: life, end: end}
+		disk:   d, link: to, server: store.New(to, c.Name, moves), life: life, end: end}
 	for _, p := range m.parts {
 		for _, mv := range p.Moves {
 			m.moves[mv.Name], m.partOf[mv.Name] = mv, p.Name
 		}
 	}
-	m.files = newFiles(life, d, c.documents, c.wrote)
+	m.files = sources.NewFiles(life, d, c.documents, c.wrote)
 	m.pushes.m = m
-	if err := to.begin(ctx); err != nil {
+	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err
 	}
 	if c.Look {
-		m.marks, m.config.Shadow.Off = &marks{}, true
+		m.marks, m.config.Shadow.Off = &marks.Log{}, true
 		m.unseen.Store(true)
 		_ = m.lookSeen() // without it: see settled
 		m.shadow = newShadow(m)
@@ -151,7 +155,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	}
 	if err := m.enter(); err != nil {
 		end()
-		to.close()
+		to.Close()
 		return nil, err
 	}
 	for _, p := range m.parts {
@@ -173,7 +177,7 @@ func invalidConfig(what string) error {
 var ofProcess = []string{"marks", "marks.tmp", "beat", "beat.tmp", "lock"}
 
 func (m *Migration) processPath(id, kind string) string {
-	return filepath.Join(m.disk.own, processFolder, id+"."+kind)
+	return filepath.Join(m.disk.Own, disk.ProcessFolder, id+"."+kind)
 }
 
 // enter takes the lock that says that this process lives, and begins its marks. A process
@@ -183,35 +187,35 @@ func (m *Migration) enter() error {
 	for {
 		m.id = strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:10]
 		path := m.processPath(m.id, "lock")
-		lock, err := m.disk.tryLock(path, false)
+		lock, err := m.disk.TryLock(path, false)
 		if err != nil {
 			return err
 		}
 		if lock == nil {
 			continue
 		}
-		here, err := lock.f.Stat()
+		here, err := lock.F.Stat()
 		if err != nil {
-			lock.free()
+			lock.Free()
 			return err
 		}
 		if there, err := os.Stat(path); err != nil || !os.SameFile(here, there) {
-			lock.free()
+			lock.Free()
 			continue
 		}
 		m.lock = lock
 		break
 	}
-	of, err := openMarks(m.processPath(m.id, "marks"), m.config.Marks, m.disk.at)
+	of, err := marks.Open(m.processPath(m.id, "marks"), m.config.Marks, m.disk.At)
 	if err == nil {
 		m.marks = of
 		err = m.sayAlive()
 	}
 	if err == nil {
-		err = filelock.SyncFolder(filepath.Join(m.disk.own, processFolder))
+		err = filelock.SyncFolder(filepath.Join(m.disk.Own, disk.ProcessFolder))
 	}
 	if err != nil {
-		m.lock.free()
+		m.lock.Free()
 		return err
 	}
 	m.name.Store(1)
@@ -226,25 +230,25 @@ func (m *Migration) enter() error {
 func (m *Migration) Close() error {
 	m.once.Do(func() {
 		m.shadow.close()
-		m.files.mu.Lock() // none begins a write or a push that is not waited for
+		m.files.Mu.Lock() // none begins a write or a push that is not waited for
 		m.pushes.mu.Lock()
 		m.end()
 		m.pushes.mu.Unlock()
-		m.files.mu.Unlock()
+		m.files.Mu.Unlock()
 		m.work.Wait()
-		m.files.work.Wait()
-		defer m.link.close()
+		m.files.Work.Wait()
+		defer m.link.Close()
 		if m.config.Look {
 			return
 		}
-		left, err := m.marks.close()
-		err = errors.Join(err, m.keepSeen(m.server.seen.all()))
+		left, err := m.marks.Close()
+		err = errors.Join(err, m.keepSeen(m.server.Seen.All()))
 		if left == 0 && err == nil {
 			for _, kind := range ofProcess {
 				_ = os.Remove(m.processPath(m.id, kind))
 			}
 		}
-		m.lock.free()
+		m.lock.Free()
 		m.gone = err
 	})
 	return m.gone
@@ -273,7 +277,7 @@ func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Err: fmt.Errorf("the move %q: %w",
 			id.Move, errUnknown)}
 	}
-	if kindOf[mv.Kind] == "" {
+	if store.KindOf[mv.Kind] == "" {
 		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Entry: id.Move,
 			Err:  fmt.Errorf("records of kind %s cannot be written to both sides", mv.Kind),
 			Hint: apart[mv.Kind]}
@@ -283,11 +287,11 @@ func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 
 // Phase returns the phase of a part, as it is on the disk now.
 func (m *Migration) Phase(part string) (PartState, error) {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if _, known := p.Parts[part]; err == nil && !known && !m.known(part) {
 		err = m.wrong("phase", part, errUnknown)
 	}
-	return p.of(part), err
+	return p.Of(part), err
 }
 
 func (m *Migration) known(part string) bool {
@@ -353,10 +357,10 @@ func (f *flights) oldest(part string, now uint64) uint64 {
 }
 
 // confirmed returns the state of a part as this process says that it works by it.
-func (m *Migration) confirmed(p phases) map[string]uint64 {
+func (m *Migration) confirmed(p disk.Phases) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, part := range m.parts {
-		out[part.Name] = m.flight.oldest(part.Name, p.of(part.Name).Epoch)
+		out[part.Name] = m.flight.oldest(part.Name, p.Of(part.Name).Epoch)
 	}
 	return out
 }
@@ -367,13 +371,13 @@ func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }
 // connects tries until there is a client, or the process ends. It holds up no beat; Close waits for the try under way.
 func (m *Migration) connects() {
 	defer m.work.Done()
-	for m.link.connect(m.life) != nil && pause(m.life, time.Second) == nil {
+	for m.link.Connect(m.life) != nil && disk.Pause(m.life, time.Second) == nil {
 	}
 }
 
 // Client returns the client of the migration: Config.Client, or what Config.Connect has opened. The error is that
 // of the last try, as a *keywright.Error.
 func (m *Migration) Client() (*keywright.Client, error) {
-	c, err := m.link.get()
+	c, err := m.link.Get()
 	return c, m.wrong("use Redis", "", err)
 }

@@ -9,6 +9,10 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/keywright/keywright/migrate/internal/digests"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -49,12 +53,12 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
 	}
 	all := &planning{PlanReport: p, counts: map[string]*MoveCount{},
-		seen: digests{room: m.disk.room}, seed: maphash.MakeSeed()}
-	defer all.seen.close()
+		seen: digests.Set{Room: m.disk.Room}, seed: maphash.MakeSeed()}
+	defer all.seen.Close()
 	for _, mv := range m.movesOf(part) {
 		all.counts[mv.Name] = &MoveCount{Move: mv.Name}
 	}
-	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 		p.Files++
 		if fault := m.planFile(ctx, part, file, all); fault != nil {
 			if ctx.Err() != nil {
@@ -96,7 +100,7 @@ func (m *Migration) unsupported(part string) (out []error) {
 type planning struct {
 	*PlanReport
 	counts map[string]*MoveCount
-	seen   digests
+	seen   digests.Set
 	seed   maphash.Seed
 	memory int64
 }
@@ -113,12 +117,12 @@ var errTwins = errors.New("records of the files are one and the same in Redis, a
 // planFile reads a file, and makes of each record what Redis would have, and of that what the
 // file has in its place. Faults of records are counted as they come.
 func (m *Migration) planFile(ctx context.Context, part, file string, p *planning) error {
-	in, err := m.disk.open(file)
+	in, err := m.disk.Open(file)
 	if err != nil || in == nil {
 		return err
 	}
 	defer in.Close()
-	p.Bytes += in.was.Size()
+	p.Bytes += in.Was.Size()
 	lists := map[string]*planList{}
 	defer m.progress()
 	err = m.docs.Back(ctx, &counted{in, &m.read.bytes}, file, p.Sources, func(r *record.Record) (*record.Record, error) {
@@ -139,7 +143,7 @@ func (m *Migration) planFile(ctx context.Context, part, file string, p *planning
 		}
 		return nil
 	})
-	return errors.Join(err, unchanged(in))
+	return errors.Join(err, disk.Unchanged(in))
 }
 
 // planList represents the list, stream or queue that the last records of a move are of.
@@ -153,20 +157,20 @@ func (p *planning) record(m *Migration, file string, r *record.Record, lists map
 	error) {
 	id := r.ID()
 	mv := m.moves[id.Move]
-	values := stored(mv.Kind, []*record.Record{r})
+	values := store.Stored(mv.Kind, []*record.Record{r})
 	count := p.counts[id.Move]
 	p.Records++
 	first := true
-	if ordered(mv.Kind) {
+	if sources.Ordered(mv.Kind) {
 		open := lists[id.Move]
 		if first = open == nil || open.id != id; first {
 			open = &planList{id: id}
 			lists[id.Move] = open
 		}
-		if open.values += len(values); open.values > maxValues && open.values-len(values) <= maxValues {
+		if open.values += len(values); open.values > store.MaxValues && open.values-len(values) <= store.MaxValues {
 			p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, ErrTooLarge))
 		}
-	} else if len(values) > maxValues {
+	} else if len(values) > store.MaxValues {
 		p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, ErrTooLarge))
 	}
 	size := int64(0)
@@ -177,15 +181,16 @@ func (p *planning) record(m *Migration, file string, r *record.Record, lists map
 		count.Records++
 		size += int64(len(id.Key) + len(id.Sub))
 		content := r.Digest()
-		if ordered(mv.Kind) { // it is one record, in one place
+		if sources.Ordered(mv.Kind) { // it is one record, in one place
 			content = sha256.Sum256([]byte(file + "\x00" + strconv.FormatInt(p.Records, 10)))
 		}
-		if err := p.seen.add(pair{digest(p.seed, id.Key, id.Sub), binary.LittleEndian.Uint64(content[:])}); err != nil {
+		if err := p.seen.Add(digests.Pair{ID: digest(p.seed, id.Key, id.Sub),
+			Content: binary.LittleEndian.Uint64(content[:])}); err != nil {
 			return nil, err
 		}
 	}
 	count.Bytes, p.memory = count.Bytes+size, p.memory+size+costOf[mv.Kind]
-	back := taken(mv.Kind, mv.Move, id, answer{more: append([]string{"0", "-1"}, values...)})
+	back := store.Taken(mv.Kind, mv.Move, id, store.Answer{More: append([]string{"0", "-1"}, values...)})
 	if len(back) != 1 {
 		p.fault(fmt.Errorf("%s: %s: a record without a value", file, id.Move))
 		return nil, nil
@@ -196,10 +201,10 @@ func (p *planning) record(m *Migration, file string, r *record.Record, lists map
 
 // twins counts records of one identity that differ.
 func (p *planning) twins() error {
-	var last pair
+	var last digests.Pair
 	begun := false
-	return p.seen.sort(func(is pair) {
-		if begun && is.id == last.id && is.content != last.content {
+	return p.seen.Sort(func(is digests.Pair) {
+		if begun && is.ID == last.ID && is.Content != last.Content {
 			p.fault(errTwins)
 		}
 		last, begun = is, true

@@ -56,7 +56,7 @@ func (p *pushes) push(ctx context.Context, to pushTo, ids []record.ID) error {
 	mine.ids = append(mine.ids, ids...)
 	if !is.busy {
 		is.busy = true
-		p.m.files.work.Add(1)
+		p.m.files.Work.Add(1)
 		go p.serve(to, is)
 	}
 	p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *pushes) push(ctx context.Context, to pushTo, ids []record.ID) error {
 
 // serve pushes until none waits.
 func (p *pushes) serve(to pushTo, is *pushing) {
-	defer p.m.files.work.Done()
+	defer p.m.files.Work.Done()
 	for {
 		p.mu.Lock()
 		s := is.next

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+
+	"github.com/keywright/keywright/migrate/internal/disk"
 )
 
 // keepSeen writes what a process has seen where it outlives all processes.
@@ -15,9 +17,9 @@ func (m *Migration) keepSeen(of map[string]uint64) error {
 	if err != nil {
 		return err
 	}
-	defer lock.free()
+	defer lock.Free()
 	all := map[string]uint64{}
-	if _, err := readJSON(m.disk.seenPath(), &all); err != nil {
+	if _, err := disk.ReadJSON(m.disk.SeenPath(), &all); err != nil {
 		return err
 	}
 	before := maps.Clone(all)
@@ -27,19 +29,19 @@ func (m *Migration) keepSeen(of map[string]uint64) error {
 	if maps.Equal(before, all) {
 		return nil
 	}
-	return m.disk.writeJSON(m.disk.seenPath(), all)
+	return m.disk.WriteJSON(m.disk.SeenPath(), all)
 }
 
 // highest returns the last ticket of each part that any process has seen. Where that cannot be read it
 // is not known whether the server has lost data.
 func (m *Migration) highest() (map[string]uint64, error) {
 	out := map[string]uint64{}
-	_, err := readJSON(m.disk.seenPath(), &out)
+	_, err := disk.ReadJSON(m.disk.SeenPath(), &out)
 	ids, failed := m.processes()
 	errs := []error{err, failed}
 	for _, id := range ids {
 		var b beatFile
-		_, err := readJSON(m.processPath(id, "beat"), &b)
+		_, err := disk.ReadJSON(m.processPath(id, "beat"), &b)
 		errs = append(errs, err)
 		for part, ticket := range b.Seen {
 			out[part] = max(out[part], ticket)
@@ -62,7 +64,7 @@ func (m *Migration) lookSeen() error {
 		return nil
 	}
 	last, err := m.highest()
-	m.server.seen.sawAll(last)
+	m.server.Seen.SawAll(last)
 	if err == nil {
 		m.unseen.Store(false)
 	}

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -140,7 +142,7 @@ func (s *shadow) serve() {
 		s.report(id, epoch, diffs, err)
 		// A worker rests nine times as long as it has worked, so that comparisons take no time that
 		// reads need: beyond that they are dropped, and counted.
-		_ = pause(s.m.life, min(9*time.Since(began), maxRest))
+		_ = disk.Pause(s.m.life, min(9*time.Since(began), maxRest))
 	}
 }
 
@@ -166,7 +168,7 @@ func (s *shadow) guarded(ctx context.Context, id record.ID) (epoch uint64, diffs
 		if n > 0 {
 			return is.Epoch, diffs, nil
 		}
-		if err := pause(ctx, s.c.Settle); err != nil {
+		if err := disk.Pause(ctx, s.c.Settle); err != nil {
 			return is.Epoch, nil, err
 		}
 	}
@@ -195,7 +197,7 @@ func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []
 	if err != nil {
 		return is, nil, err
 	}
-	return is, different(mv, file, stored), nil
+	return is, sources.Different(mv, file, stored), nil
 }
 
 func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {
@@ -289,17 +291,17 @@ func (s *shadow) merge(ctx context.Context, found map[string]*shadowPart) error 
 
 // change changes what all processes have found.
 func (s *shadow) change(ctx context.Context, do func(all map[string]*shadowPart)) error {
-	lock, err := s.m.disk.lock(ctx, filepath.Join(s.m.disk.own, lockFolder, "shadow"), false)
+	lock, err := s.m.disk.Lock(ctx, filepath.Join(s.m.disk.Own, disk.LockFolder, "shadow"), false)
 	if err != nil {
 		return err
 	}
-	defer lock.free()
+	defer lock.Free()
 	all := map[string]*shadowPart{}
-	if _, err := readJSON(s.m.disk.shadowPath(), &all); err != nil {
+	if _, err := disk.ReadJSON(s.m.disk.ShadowPath(), &all); err != nil {
 		return err
 	}
 	do(all)
-	return s.m.disk.writeJSON(s.m.disk.shadowPath(), all)
+	return s.m.disk.WriteJSON(s.m.disk.ShadowPath(), all)
 }
 
 func (p *shadowPart) merge(q *shadowPart) {
@@ -318,7 +320,7 @@ func (p *shadowPart) merge(q *shadowPart) {
 // sharedShadow returns what all processes have found of a part in an epoch.
 func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal int64, err error) {
 	all := map[string]*shadowPart{}
-	if _, err := readJSON(m.disk.shadowPath(), &all); err != nil || all[part] == nil {
+	if _, err := disk.ReadJSON(m.disk.ShadowPath(), &all); err != nil || all[part] == nil {
 		return 0, 0, err
 	}
 	p := all[part]
@@ -337,7 +339,7 @@ func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal i
 // seen last first. cut is how many were of classes beyond the most that are kept.
 func (m *Migration) Classes(part string) (out []Class, cut int64, err error) {
 	all := map[string]*shadowPart{}
-	if _, err := readJSON(m.disk.shadowPath(), &all); err != nil || all[part] == nil {
+	if _, err := disk.ReadJSON(m.disk.ShadowPath(), &all); err != nil || all[part] == nil {
 		return nil, 0, err
 	}
 	out = all[part].Classes

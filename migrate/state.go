@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -18,11 +20,11 @@ func (m *Migration) settled(ctx context.Context, part string) (PartState, error)
 	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Wait, phase.ErrChanging)
 	defer cancel()
 	for n := 0; ; n++ {
-		p, err := m.disk.phases()
+		p, err := m.disk.Phases()
 		if err != nil {
 			return PartState{}, err
 		}
-		if is := p.of(part); is.Intent == nil {
+		if is := p.Of(part); is.Intent == nil {
 			return is, errors.Join(m.lookSeen(), m.notAhead(ctx, part, p))
 		}
 		if n%8 == 7 {
@@ -30,7 +32,7 @@ func (m *Migration) settled(ctx context.Context, part string) (PartState, error)
 				return PartState{}, err
 			}
 		}
-		if err := pause(ctx, 3*time.Millisecond); err != nil {
+		if err := disk.Pause(ctx, 3*time.Millisecond); err != nil {
 			return PartState{}, err
 		}
 	}
@@ -38,19 +40,19 @@ func (m *Migration) settled(ctx context.Context, part string) (PartState, error)
 
 // undoDead undoes the change of a process that has died in it, if there is one.
 func (m *Migration) undoDead(ctx context.Context) error {
-	lock, err := m.disk.tryLock(m.disk.changeLock(), false)
+	lock, err := m.disk.TryLock(m.disk.ChangeLock(), false)
 	if err != nil {
 		return err
 	}
 	if lock == nil {
 		return phase.ErrChanging
 	}
-	defer lock.free()
+	defer lock.Free()
 	return m.undo(ctx)
 }
 
 // undoIfDead returns undoDead where a change is under way.
-func (m *Migration) undoIfDead(ctx context.Context, p phases) error {
+func (m *Migration) undoIfDead(ctx context.Context, p disk.Phases) error {
 	for _, is := range p.Parts {
 		if is.Intent != nil {
 			return m.undoDead(ctx)
@@ -62,7 +64,7 @@ func (m *Migration) undoIfDead(ctx context.Context, p phases) error {
 // undo opens every part whose change has not come to its end. It needs the lock of
 // changes.
 func (m *Migration) undo(ctx context.Context) error {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil {
 		return err
 	}
@@ -78,8 +80,8 @@ func (m *Migration) undo(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("the change of part %s cannot be undone without Redis: %w", part, failed)
 		}
-		p = p.with(part, PartState{next, is.Since})
-		if err := errors.Join(m.disk.at("undo"), m.disk.writeJSON(m.disk.phasePath(), p)); err != nil {
+		p = p.With(part, PartState{State: next, Since: is.Since})
+		if err := errors.Join(m.disk.At("undo"), m.disk.WriteJSON(m.disk.PhasePath(), p)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,7 @@ func (m *Migration) undo(ctx context.Context) error {
 
 // heal gives Redis the epoch that it has missed. It needs the lock of changes.
 func (m *Migration) heal(ctx context.Context) error {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil {
 		return err
 	}
@@ -100,8 +102,8 @@ func (m *Migration) heal(ctx context.Context) error {
 			return err
 		}
 		is.Lag = 0
-		p = p.with(part, is)
-		if err := m.disk.writeJSON(m.disk.phasePath(), p); err != nil {
+		p = p.With(part, is)
+		if err := m.disk.WriteJSON(m.disk.PhasePath(), p); err != nil {
 			return err
 		}
 	}
@@ -111,33 +113,33 @@ func (m *Migration) heal(ctx context.Context) error {
 // quiet waits until no process writes a file of a part. None begins to: the phases on the
 // disk say that they are being changed.
 func (m *Migration) quiet(ctx context.Context, part string) error {
-	lock, err := m.disk.lock(ctx, m.disk.partLock(part), false)
+	lock, err := m.disk.Lock(ctx, m.disk.PartLock(part), false)
 	if err == nil {
-		lock.free()
+		lock.Free()
 	}
 	return err
 }
 
 // raise gives Redis a later epoch.
 func (m *Migration) raise(ctx context.Context, part string, from phase.State, to uint64, phased phase.Phase) error {
-	if err := m.disk.at("raise"); err != nil {
+	if err := m.disk.At("raise"); err != nil {
 		return err
 	}
-	a, err := m.server.raise(part, from, to, phased, m.server.seen.of(part), false).Do(ctx)
+	a, err := m.server.RaiseEpoch(part, from, to, phased, m.server.Seen.Of(part), false).Do(ctx)
 	if err == nil {
-		err = a.failed()
+		err = a.Failed()
 	}
 	if err != nil {
 		return m.wrong("raise the epoch", part, err)
 	}
-	return m.disk.at("raised")
+	return m.disk.At("raised")
 }
 
 // probe is nil if Redis is there and has lost nothing.
 func (m *Migration) probe(ctx context.Context, part string, is phase.State) error {
-	a, err := m.server.raise(part, is, is.Epoch, is.Phase, m.server.seen.of(part), false).Do(ctx)
+	a, err := m.server.RaiseEpoch(part, is, is.Epoch, is.Phase, m.server.Seen.Of(part), false).Do(ctx)
 	if err == nil {
-		err = a.failed()
+		err = a.Failed()
 	}
 	return err
 }
@@ -152,7 +154,7 @@ func (m *Migration) wrong(op, part string, err error) error {
 	}
 	e := &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: m.config.Name + "." + part, Err: err}
 	switch {
-	case isDoubt(err):
+	case sources.IsDoubt(err):
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
 	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
@@ -170,8 +172,8 @@ func (m *Migration) wrong(op, part string, err error) error {
 }
 
 // locked takes a lock of the engine's own files, which is held for a moment only.
-func (m *Migration) locked(name string) (*fileLock, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), lockWait)
+func (m *Migration) locked(name string) (*disk.Lock, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), disk.LockWait)
 	defer cancel()
-	return m.disk.lock(ctx, filepath.Join(m.disk.own, lockFolder, name), false)
+	return m.disk.Lock(ctx, filepath.Join(m.disk.Own, disk.LockFolder, name), false)
 }

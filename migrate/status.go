@@ -58,7 +58,7 @@ func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err e
 
 // lost is nil if Redis knows the epoch of a part, or does not answer.
 func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
-	if m.link.none() || is.Phase == phase.Off && is.Intent == nil && is.Epoch == 0 {
+	if m.link.None() || is.Phase == phase.Off && is.Intent == nil && is.Epoch == 0 {
 		return nil
 	}
 	_, has, ahead, err := m.inRedis(ctx, part)

@@ -14,16 +14,20 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/digests"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
 // groups calls each for the records of a document, those of one list together.
-func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverages, each func(group) error,
+func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverages, each func(sources.Group) error,
 	reject func(*record.Reject) error) error {
-	lists := map[string]*group{} // by move
+	lists := map[string]*sources.Group{} // by move
 	give := each
-	each = func(g group) error {
+	each = func(g sources.Group) error {
 		m.readOne()
 		return give(g)
 	}
@@ -35,24 +39,24 @@ func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverag
 	err := m.docs.Read(&counted{in, &m.read.bytes}, file, cover, func(r *record.Record) error {
 		id := r.ID()
 		if last.name != id.Move {
-			last.name, last.mine, last.alone = id.Move, m.partOf[id.Move] == part, !ordered(m.moves[id.Move].Kind)
+			last.name, last.mine, last.alone = id.Move, m.partOf[id.Move] == part, !sources.Ordered(m.moves[id.Move].Kind)
 		}
 		if !last.mine {
 			return nil
 		}
 		if last.alone {
-			return each(group{id, []*record.Record{r}})
+			return each(sources.Group{ID: id, Records: []*record.Record{r}})
 		}
 		open := lists[id.Move]
-		if open != nil && open.id == id {
-			open.records = append(open.records, r)
-			all := item{mv: m.moves[id.Move], records: open.records}
-			if len(open.records)%64 == 0 && all.size() > maxValues {
+		if open != nil && open.ID == id {
+			open.Records = append(open.Records, r)
+			all := store.Item{Move: m.moves[id.Move], Records: open.Records}
+			if len(open.Records)%64 == 0 && all.Size() > store.MaxValues {
 				return fmt.Errorf("%s: %w", file, ErrTooLarge)
 			}
 			return nil
 		}
-		lists[id.Move] = &group{id, []*record.Record{r}}
+		lists[id.Move] = &sources.Group{ID: id, Records: []*record.Record{r}}
 		if open != nil {
 			return each(*open)
 		}
@@ -96,8 +100,8 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // Size returns how many files a part has now, and their bytes.
 func (m *Migration) Size(ctx context.Context, part string) (files, bytes int64, err error) {
-	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
-		path, err := m.disk.source(file)
+	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
+		path, err := m.disk.Source(file)
 		if err != nil {
 			return err
 		}
@@ -119,7 +123,7 @@ type sweep struct {
 	part   string
 	epoch  uint64
 	pace   *pace
-	found  func(file string, g group, stored []*record.Record, diffs []record.Difference) error
+	found  func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error
 	reject func(*record.Reject) error
 
 	Records int64 // of the files
@@ -127,8 +131,8 @@ type sweep struct {
 	Extra   int64 // keys of Redis that no file has
 	Files   int64
 	seed    maphash.Seed
-	known   digests // of the IDs of the files
-	extra   once    // of those that no file has: SCAN may give one again
+	known   digests.Set  // of the IDs of the files
+	extra   digests.Once // of those that no file has: SCAN may give one again
 	was     map[string]os.FileInfo
 	cover   record.Coverages // what of the files is read; nil: it is not asked for
 }
@@ -148,17 +152,17 @@ func digest(seed maphash.Seed, key, sub string) uint64 {
 // run compares every record of the files with Redis, and looks for those of Redis that no
 // file has.
 func (s *sweep) run(ctx context.Context) error {
-	s.seed, s.known.room, s.extra.room = maphash.MakeSeed(), s.m.disk.room, s.m.disk.room
-	defer s.known.close()
-	defer s.extra.close()
-	err := s.m.docs.Files(ctx, s.m.disk.root, s.part, func(file string) error {
+	s.seed, s.known.Room, s.extra.Room = maphash.MakeSeed(), s.m.disk.Room, s.m.disk.Room
+	defer s.known.Close()
+	defer s.extra.Close()
+	err := s.m.docs.Files(ctx, s.m.disk.Root, s.part, func(file string) error {
 		s.Files++
 		return s.file(ctx, file)
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.known.sort(func(pair) {}); err != nil {
+	if err := s.known.Sort(func(digests.Pair) {}); err != nil {
 		return err
 	}
 	for _, mv := range s.m.movesOf(s.part) {
@@ -179,21 +183,21 @@ func (m *Migration) movesOf(part string) []MoveOf {
 }
 
 func (s *sweep) file(ctx context.Context, file string) error {
-	in, err := s.m.disk.open(file)
+	in, err := s.m.disk.Open(file)
 	if err != nil || in == nil {
 		return err
 	}
 	defer in.Close()
-	s.Bytes += in.was.Size()
+	s.Bytes += in.Was.Size()
 	if s.was != nil {
-		s.was[file] = in.was
+		s.was[file] = in.Was
 	}
-	var batch []group
+	var batch []sources.Group
 	size := 0         // of batch
 	var before *fetch // is under way while the next batch is read
 	flush := func() error {
 		next, err := s.fetch(ctx, batch)
-		batch, size = make([]group, 0, len(batch)), 0
+		batch, size = make([]sources.Group, 0, len(batch)), 0
 		if err == nil {
 			err = s.fetched(file, before)
 		} else {
@@ -202,13 +206,13 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		before = next
 		return err
 	}
-	err = s.m.groups(in, file, s.part, s.cover, func(g group) error {
+	err = s.m.groups(in, file, s.part, s.cover, func(g sources.Group) error {
 		s.Records++
-		if err := s.known.add(pair{id: digest(s.seed, g.id.Key, g.id.Sub)}); err != nil {
+		if err := s.known.Add(digests.Pair{ID: digest(s.seed, g.ID.Key, g.ID.Sub)}); err != nil {
 			return err
 		}
-		size += g.bytes()
-		if batch = append(batch, g); len(batch) < sweepBatch && size < batchBytes {
+		size += g.Bytes()
+		if batch = append(batch, g); len(batch) < store.SweepBatch && size < sources.BatchBytes {
 			return ctx.Err()
 		}
 		return flush()
@@ -220,13 +224,13 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		err = s.fetched(file, before)
 	}
 	before.wait()
-	return errors.Join(err, unchanged(in))
+	return errors.Join(err, disk.Unchanged(in))
 }
 
 // fetch represents a batch whose records are being compared with those of Redis.
 type fetch struct {
 	done    chan struct{}
-	unequal []unequal
+	unequal []store.Unequal
 	err     error
 }
 
@@ -237,7 +241,7 @@ func (f *fetch) wait() {
 }
 
 // fetch begins to compare a batch; nil for none.
-func (s *sweep) fetch(ctx context.Context, batch []group) (*fetch, error) {
+func (s *sweep) fetch(ctx context.Context, batch []sources.Group) (*fetch, error) {
 	if len(batch) == 0 {
 		return nil, ctx.Err()
 	}
@@ -247,7 +251,7 @@ func (s *sweep) fetch(ctx context.Context, batch []group) (*fetch, error) {
 	f := &fetch{done: make(chan struct{})}
 	go func() { // it ends with its call, which is waited for
 		defer close(f.done)
-		f.unequal, f.err = s.m.server.compare(ctx, s.part, s.epoch, batch)
+		f.unequal, f.err = s.m.server.Compare(ctx, s.part, s.epoch, batch)
 	}()
 	return f, nil
 }
@@ -261,7 +265,7 @@ func (s *sweep) fetched(file string, f *fetch) error {
 		return f.err
 	}
 	for _, u := range f.unequal {
-		if err := s.found(file, u.group, u.stored, u.diffs); err != nil {
+		if err := s.found(file, u.Group, u.Stored, u.Differences); err != nil {
 			return err
 		}
 	}
@@ -301,7 +305,7 @@ type scanned struct {
 // pages reads one page while the one before is looked at.
 func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 	defer close(to)
-	raw, err := s.m.link.raw()
+	raw, err := s.m.link.Raw()
 	if err != nil {
 		select {
 		case to <- scanned{nil, err}:
@@ -310,7 +314,7 @@ func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 		return
 	}
 	for cursor := uint64(0); ; {
-		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Match(match).Count(2*sweepBatch).Build()).AsScanEntry()
+		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Match(match).Count(2*store.SweepBatch).Build()).AsScanEntry()
 		select {
 		case to <- scanned{page.Elements, err}:
 		case <-ctx.Done():
@@ -324,7 +328,7 @@ func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 
 // members looks at what of a key is a record.
 func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
-	raw, err := s.m.link.raw()
+	raw, err := s.m.link.Raw()
 	if err != nil {
 		return err
 	}
@@ -333,12 +337,18 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 	switch mv.Kind {
 	case keyspace.FieldRecord:
 		step = 2
-		page = func(c uint64) kernel.Command { return raw.B().Hscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
+		page = func(c uint64) kernel.Command {
+			return raw.B().Hscan().Key(key).Cursor(c).Count(store.SweepBatch).Build()
+		}
 	case keyspace.MemberRecord:
-		page = func(c uint64) kernel.Command { return raw.B().Sscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
+		page = func(c uint64) kernel.Command {
+			return raw.B().Sscan().Key(key).Cursor(c).Count(store.SweepBatch).Build()
+		}
 	case keyspace.ScoredRecord:
 		step = 2
-		page = func(c uint64) kernel.Command { return raw.B().Zscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
+		page = func(c uint64) kernel.Command {
+			return raw.B().Zscan().Key(key).Cursor(c).Count(store.SweepBatch).Build()
+		}
 	default:
 		return s.one(ctx, mv, key, "")
 	}
@@ -363,14 +373,14 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 
 func (s *sweep) one(ctx context.Context, mv MoveOf, key, sub string) error {
 	sum := digest(s.seed, key, sub)
-	if known, err := s.known.has(sum); known || err != nil {
+	if known, err := s.known.Has(sum); known || err != nil {
 		return err
 	}
 	id, ok := mv.Of(key, sub)
 	if !ok {
 		return nil
 	}
-	if first, err := s.extra.first(sum); !first || err != nil {
+	if first, err := s.extra.First(sum); !first || err != nil {
 		return err
 	}
 	s.Extra++
@@ -378,7 +388,7 @@ func (s *sweep) one(ctx context.Context, mv MoveOf, key, sub string) error {
 	if err != nil {
 		return err
 	}
-	return s.found(file, group{id: id}, nil, []record.Difference{{ID: id, Kind: record.DiffExtra}})
+	return s.found(file, sources.Group{ID: id}, nil, []record.Difference{{ID: id, Kind: record.DiffExtra}})
 }
 
 // pace holds what is done to so many records a second; nil does not.
@@ -404,7 +414,7 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	if ahead <= 0 {
 		return ctx.Err()
 	}
-	return pause(ctx, ahead)
+	return disk.Pause(ctx, ahead)
 }
 
 // inPhase returns the state of a part whose phase is one of those given.
@@ -412,7 +422,7 @@ func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phas
 	if !m.known(part) {
 		return PartState{}, m.wrong(op, part, errUnknown)
 	}
-	if _, err := m.link.get(); err != nil {
+	if _, err := m.link.Get(); err != nil {
 		return PartState{}, m.wrong(op, part, err)
 	}
 	is, err := m.settled(ctx, part)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -43,11 +45,11 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 // is written where no later ticket was. Whatever was committed before a later ticket is in
 // what its holder has read, so the write with the last ticket has all of it.
 func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID) error {
-	ticket, err := m.server.newTicket(ctx, part, epoch)
+	ticket, err := m.server.NewTicket(ctx, part, epoch)
 	if err != nil {
 		return err
 	}
-	if err := m.disk.at("ticket"); err != nil {
+	if err := m.disk.At("ticket"); err != nil {
 		return err
 	}
 	for file, ids := range byFile {
@@ -55,28 +57,28 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		for _, id := range ids {
 			wanted[id] = true
 		}
-		found, err := m.files.find(file, wanted)
+		found, err := m.files.Find(file, wanted)
 		if err != nil {
 			return err
 		}
-		if err := m.disk.at("read"); err != nil {
+		if err := m.disk.At("read"); err != nil {
 			return err
 		}
-		p := m.server.follow(part, epoch, ticket, true)
+		p := m.server.Follow(part, epoch, ticket, true)
 		for id := range wanted {
-			records, err := found.of(id)
+			records, err := found.Of(id)
 			if err != nil { // Redis may have the good one
 				return err
 			}
-			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: records})
+			p.Items = append(p.Items, store.Item{Move: m.moves[id.Move], ID: id, Records: records})
 		}
-		for _, step := range p.parts() {
-			if _, err := m.server.write(ctx, step); err != nil {
+		for _, step := range p.Parts() {
+			if _, err := m.server.Write(ctx, step); err != nil {
 				return err
 			}
 		}
 	}
-	return m.disk.at("pushed")
+	return m.disk.At("pushed")
 }
 
 // putBatch says how many records are read or repaired together.
@@ -86,31 +88,31 @@ const putBatch = 200
 // that what is written last was read last.
 func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID,
 	drain bool) error {
-	return m.files.commit(ctx, file, &change{part: part, epoch: epoch, drain: drain,
-		edits: func(ctx context.Context) ([]record.Edit, error) {
+	return m.files.Commit(ctx, file, &sources.Change{Part: part, Epoch: epoch, Drain: drain,
+		Edits: func(ctx context.Context) ([]record.Edit, error) {
 			return m.editsFromRedis(ctx, part, epoch, ids)
 		}})
 }
 
 func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64,
 	ids []record.ID) (out []record.Edit, err error) {
-	groups := make([]group, len(ids))
+	groups := make([]sources.Group, len(ids))
 	for i, id := range ids {
-		groups[i].id = id
+		groups[i].ID = id
 	}
-	for chunk := range slices.Chunk(groups, sweepBatch) {
-		stored, err := m.server.takeAll(ctx, part, epoch, chunk)
+	for chunk := range slices.Chunk(groups, store.SweepBatch) {
+		stored, err := m.server.TakeAll(ctx, part, epoch, chunk)
 		if err != nil {
 			return nil, err
 		}
 		for i, g := range chunk {
-			out = append(out, editsOf(m.moves[g.id.Move], g.id, stored[i])...)
+			out = append(out, sources.EditsOf(m.moves[g.ID.Move], g.ID, stored[i])...)
 		}
 	}
-	return out, m.disk.at("taken")
+	return out, m.disk.At("taken")
 }
 
-func (m *Migration) writingName() string { return decimal(m.name.Load()) }
+func (m *Migration) writingName() string { return store.Decimal(m.name.Load()) }
 
 // renew gives this process another name in Redis. What it has sent under the old one does
 // nothing when it arrives.
@@ -119,7 +121,7 @@ func (m *Migration) renew(ctx context.Context) error {
 	defer m.renewal.Unlock()
 	next := m.name.Load() + 1
 	m.doubt.Store(true)
-	if _, err := m.server.join(m.id, decimal(next)).Do(ctx); err != nil {
+	if _, err := m.server.Join(m.id, store.Decimal(next)).Do(ctx); err != nil {
 		return err
 	}
 	m.doubt.Store(false) // first: the doubt of a write by the new name must stay

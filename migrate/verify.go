@@ -9,6 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -92,8 +95,8 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 			}
 			return nil
 		}}
-	s.found = func(file string, g group, _ []*record.Record, _ []record.Difference) error {
-		return v.add(ctx, looked{file, g.id, len(g.records) > 0})
+	s.found = func(file string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+		return v.add(ctx, looked{file, g.ID, len(g.Records) > 0})
 	}
 	err = s.run(ctx)
 	if err == nil {
@@ -162,7 +165,7 @@ func (v *verification) flush(ctx context.Context) error {
 		byFile[l.file] = append(byFile[l.file], l)
 	}
 	v.waiting = nil
-	if err := pause(ctx, v.m.shadow.c.Settle); err != nil {
+	if err := disk.Pause(ctx, v.m.shadow.c.Settle); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
@@ -190,8 +193,8 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	}
 	var repair []record.ID
 	for i, l := range all {
-		records, bad := found.of(l.id)
-		diffs := different(v.m.moves[l.id.Move], records, stored[i])
+		records, bad := found.Of(l.id)
+		diffs := sources.Different(v.m.moves[l.id.Move], records, stored[i])
 		switch {
 		case bad != nil && l.ofFile: // it could be read before, so that it is not counted yet
 			v.report.Rejected++
@@ -203,7 +206,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 		case open.has(l.id):
 			v.report.Marked++
 		default:
-			v.count(l.id, living(records), stored[i], diffs)
+			v.count(l.id, sources.Living(records), stored[i], diffs)
 			if fits := v.fits(stored[i]); fits && v.o.Repair && v.o.of(diffs) {
 				if err := v.endAsDeclared(ctx, l.id, records, diffs); err != nil {
 					return err
@@ -249,7 +252,7 @@ func (v *verification) endAsDeclared(ctx context.Context, id record.ID, file []*
 	}
 	return v.m.Update(ctx, id, func(now []*record.Record) ([]*record.Record, error) {
 		for _, r := range now {
-			r.Ends = endOf(file)
+			r.Ends = sources.EndOf(file)
 		}
 		return now, nil
 	})
@@ -304,20 +307,20 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 
 // lookAt reads records of one file from both sides.
 func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file string,
-	ids []record.ID) (*found, [][]*record.Record, error) {
+	ids []record.ID) (*sources.Found, [][]*record.Record, error) {
 	wanted := map[record.ID]bool{}
-	groups := make([]group, len(ids))
+	groups := make([]sources.Group, len(ids))
 	for i, id := range ids {
-		wanted[id], groups[i] = true, group{id: id}
+		wanted[id], groups[i] = true, sources.Group{ID: id}
 	}
-	found, err := m.files.find(file, wanted)
+	found, err := m.files.Find(file, wanted)
 	if err != nil {
 		return nil, nil, err
 	}
 	stored := make([][]*record.Record, 0, len(ids))
 	for len(groups) > 0 {
-		n := min(len(groups), sweepBatch)
-		some, err := m.server.takeAll(ctx, part, epoch, groups[:n])
+		n := min(len(groups), store.SweepBatch)
+		some, err := m.server.TakeAll(ctx, part, epoch, groups[:n])
 		if err != nil {
 			return nil, nil, err
 		}

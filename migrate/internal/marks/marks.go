@@ -1,4 +1,6 @@
-package migrate
+// Package marks says which records may differ between the two sides: a mark is on the disk before its record is written,
+// and holds no value. What becomes of a mark is decided by package migrate.
+package marks
 
 import (
 	"bufio"
@@ -22,18 +24,18 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// mark says that a record may differ between the sides. It holds no value.
-type mark struct {
-	seq  uint64
+// Mark says that a record may differ between the sides. It holds no value.
+type Mark struct {
+	Seq  uint64
 	ID   record.ID `json:"id"`
 	Part string    `json:"part"`
 	At   int64     `json:"at"` // Unix ms
 }
 
-// marks holds those of one process, in a file. A mark is on the disk before what it is
+// Log holds those of one process, in a file. A mark is on the disk before what it is
 // about is written; that it is over may be written later, or never: a mark too many
 // costs a comparison.
-type marks struct {
+type Log struct {
 	path string
 	at   func(string) error
 	most int
@@ -43,41 +45,42 @@ type marks struct {
 	size    int64 // of what is known to be whole
 	lines   int
 	seq     uint64
-	open    map[uint64]mark
+	open    map[uint64]Mark
 	trying  map[uint64]bool // of a write that is under way: it ends them itself
 	buffer  []byte
-	pending *flush
+	pending *Flush
 	busy    bool
 	idle    *sync.Cond
 	broken  error
 }
 
-// flush represents one sync of the file, of all marks that were added before it.
-type flush struct {
+// Flush represents one sync of the file, of all marks that were added before it.
+type Flush struct {
 	done chan struct{}
 	err  error
 }
 
-// rewriteAt is the lines of a file of marks from which on it is written again; fewer in tests.
-var rewriteAt = 4096
+// RewriteAt is the lines of a file of marks from which on it is written again; fewer in tests.
+var RewriteAt = 4096
 
 // ErrMarks reports a write when so many records may differ that no more can be
 // marked: the other side has been away for too long.
 var ErrMarks = errors.New("too many records may differ: replay the marks, or bring the other side back")
 
-func openMarks(path string, most int, at func(string) error) (*marks, error) {
+// Open begins the marks of a process, of which at most so many records are open at a time.
+func Open(path string, most int, at func(string) error) (*Log, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	m := &marks{path: path, at: at, most: most, file: f, open: map[uint64]mark{}, trying: map[uint64]bool{}}
+	m := &Log{path: path, at: at, most: most, file: f, open: map[uint64]Mark{}, trying: map[uint64]bool{}}
 	m.idle = sync.NewCond(&m.mu)
 	return m, nil
 }
 
-func (m mark) line() []byte {
+func (m Mark) line() []byte {
 	text, _ := json.Marshal(m) // of texts and numbers
-	return sealed("+" + strconv.FormatUint(m.seq, 10) + " " + string(text))
+	return sealed("+" + strconv.FormatUint(m.Seq, 10) + " " + string(text))
 }
 
 // sealed returns a line with its checksum before it.
@@ -85,8 +88,8 @@ func sealed(text string) []byte {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE([]byte(text)), text)
 }
 
-// add marks records. They are marked when the flush is done.
-func (m *marks) add(part string, ids []record.ID, now time.Time) ([]uint64, *flush, error) {
+// Add marks records. They are marked when the flush is done.
+func (m *Log) Add(part string, ids []record.ID, now time.Time) ([]uint64, *Flush, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.broken != nil {
@@ -98,13 +101,13 @@ func (m *marks) add(part string, ids []record.ID, now time.Time) ([]uint64, *flu
 	seqs := make([]uint64, len(ids))
 	for i, id := range ids {
 		m.seq++
-		k := mark{m.seq, id, part, now.UnixMilli()}
-		m.open[k.seq], m.trying[k.seq], seqs[i] = k, true, k.seq
+		k := Mark{m.seq, id, part, now.UnixMilli()}
+		m.open[k.Seq], m.trying[k.Seq], seqs[i] = k, true, k.Seq
 		m.buffer = append(m.buffer, k.line()...)
 		m.lines++
 	}
 	if m.pending == nil {
-		m.pending = &flush{done: make(chan struct{})}
+		m.pending = &Flush{done: make(chan struct{})}
 	}
 	f := m.pending
 	if !m.busy {
@@ -114,14 +117,14 @@ func (m *marks) add(part string, ids []record.ID, now time.Time) ([]uint64, *flu
 	return seqs, f, nil
 }
 
-// wait is nil when the marks of the flush are on the disk.
-func (f *flush) wait() error {
+// Wait is nil when the marks of the flush are on the disk.
+func (f *Flush) Wait() error {
 	<-f.done
 	return f.err
 }
 
 // flushAll writes until nothing is pending: one sync for all that have come meanwhile.
-func (m *marks) flushAll() {
+func (m *Log) flushAll() {
 	for {
 		m.mu.Lock()
 		f, text := m.pending, m.buffer
@@ -139,7 +142,7 @@ func (m *marks) flushAll() {
 }
 
 // append writes whole lines. What was written in part is taken back.
-func (m *marks) append(text []byte) error {
+func (m *Log) append(text []byte) error {
 	if m.broken != nil {
 		return m.broken
 	}
@@ -162,9 +165,9 @@ func (m *marks) append(text []byte) error {
 	return m.at("marked")
 }
 
-// settle ends the marks of a write: equal says that both sides have been made equal,
+// End ends the marks of a write: equal says that both sides have been made equal,
 // else they stay and wait for a replay.
-func (m *marks) settle(seqs []uint64, equal bool) {
+func (m *Log) End(seqs []uint64, equal bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, seq := range seqs {
@@ -177,30 +180,30 @@ func (m *marks) settle(seqs []uint64, equal bool) {
 	}
 }
 
-// waiting gives the marks after one that no write is about to end, oldest first, at most so
+// Waiting gives the marks after one that no write is about to end, oldest first, at most so
 // many.
-func (m *marks) waiting(part string, after uint64, most int) []mark {
+func (m *Log) Waiting(part string, after uint64, most int) []Mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []mark
+	var out []Mark
 	for seq, k := range m.open {
 		if seq > after && !m.trying[seq] && k.Part == part {
 			out = append(out, k)
 		}
 	}
-	slices.SortFunc(out, func(a, b mark) int { return int(a.seq) - int(b.seq) })
+	slices.SortFunc(out, func(a, b Mark) int { return int(a.Seq) - int(b.Seq) })
 	return out[:min(len(out), most)]
 }
 
-// all gives every open mark, also of writes that are under way.
-func (m *marks) all() []mark {
+// All gives every open mark, also of writes that are under way.
+func (m *Log) All() []Mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Values(m.open))
 }
 
-// flushLazily writes that marks are over, and the file again where most of it is over.
-func (m *marks) flushLazily() error {
+// FlushLazily writes that marks are over, and the file again where most of it is over.
+func (m *Log) FlushLazily() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.busy {
@@ -209,7 +212,7 @@ func (m *marks) flushLazily() error {
 	if m.broken != nil {
 		return m.broken
 	}
-	if m.lines > rewriteAt && m.lines > 4*len(m.open) {
+	if m.lines > RewriteAt && m.lines > 4*len(m.open) {
 		return m.rewrite()
 	}
 	if len(m.buffer) == 0 {
@@ -224,7 +227,7 @@ func (m *marks) flushLazily() error {
 }
 
 // rewrite makes the file again with the marks that are open.
-func (m *marks) rewrite() error {
+func (m *Log) rewrite() error {
 	var text []byte
 	for _, k := range m.open {
 		text = append(text, k.line()...)
@@ -248,9 +251,9 @@ func (m *marks) rewrite() error {
 	return filelock.SyncFolder(filepath.Dir(m.path))
 }
 
-// close ends the file. left is how many marks are open: those stay for the next process.
-func (m *marks) close() (left int, err error) {
-	err = m.flushLazily()
+// Close ends the file. left is how many marks are open: those stay for the next process.
+func (m *Log) Close() (left int, err error) {
+	err = m.FlushLazily()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.busy {
@@ -265,12 +268,12 @@ func (m *marks) close() (left int, err error) {
 // maxMarkFile bounds the file of marks of another process.
 const maxMarkFile = 1 << 30
 
-// errDamaged reports a file of marks that was not written by this program as it is.
-var errDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, " +
+// ErrDamaged reports a file of marks that was not written by this program as it is.
+var ErrDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, " +
 	"accepting that, and verify it")
 
-// readMarks reads the open marks of a process, which may be adding some.
-func readMarks(path string) ([]mark, error) {
+// Read reads the open marks of a process, which may be adding some.
+func Read(path string) ([]Mark, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -278,7 +281,7 @@ func readMarks(path string) ([]mark, error) {
 		return nil, err
 	}
 	defer f.Close()
-	open := map[uint64]mark{}
+	open := map[uint64]Mark{}
 	lines := bufio.NewReader(io.LimitReader(f, maxMarkFile))
 	for n := 1; ; n++ {
 		line, err := lines.ReadString('\n')
@@ -294,31 +297,31 @@ func readMarks(path string) ([]mark, error) {
 			return nil, fmt.Errorf("%s, line %d: %w", path, n, err)
 		}
 	}
-	out := make([]mark, 0, len(open))
+	out := make([]Mark, 0, len(open))
 	for _, k := range open {
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b mark) int { return int(a.seq) - int(b.seq) })
+	slices.SortFunc(out, func(a, b Mark) int { return int(a.Seq) - int(b.Seq) })
 	return out, nil
 }
 
-func readMark(line string, open map[uint64]mark) error {
+func readMark(line string, open map[uint64]Mark) error {
 	sum, text, _ := strings.Cut(line, " ")
 	if fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) != sum || len(text) < 2 {
-		return errDamaged
+		return ErrDamaged
 	}
 	number, rest, _ := strings.Cut(text[1:], " ")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return errDamaged
+		return ErrDamaged
 	}
 	if text[0] == '-' {
 		delete(open, seq)
 		return nil
 	}
-	k := mark{seq: seq}
+	k := Mark{Seq: seq}
 	if err := json.NewDecoder(bytes.NewReader([]byte(rest))).Decode(&k); err != nil {
-		return errDamaged
+		return ErrDamaged
 	}
 	open[seq] = k
 	return nil

@@ -1,4 +1,4 @@
-package migrate
+package sources
 
 import (
 	"bytes"
@@ -14,111 +14,113 @@ import (
 
 	"cmp"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// change represents one write of a file that waits for its turn. Those of one file that wait
+// Change represents one write of a file that waits for its turn. Those of one file that wait
 // together are written together.
-type change struct {
-	part   string
-	epoch  uint64
-	drain  bool // by the process that changes the phase
-	marked *flush
-	alone  bool                                             // its edits are made of what the file has
-	edits  func(ctx context.Context) ([]record.Edit, error) // under the lock of the file
+type Change struct {
+	Part   string
+	Epoch  uint64
+	Drain  bool // by the process that changes the phase
+	Marked *marks.Flush
+	Alone  bool                                             // its edits are made of what the file has
+	Edits  func(ctx context.Context) ([]record.Edit, error) // under the lock of the file
 	done   chan struct{}
 	err    error
 }
 
 // writer writes one file for all callers of this process.
 type writer struct {
-	waiting []*change
+	Waiting []*Change
 	busy    bool
 }
 
-// files represents the side of the files.
-type files struct {
-	disk  *disk
+// Files represents the side of the files.
+type Files struct {
+	disk  *disk.Disk
 	docs  Documents
-	state func() (phases, error)
+	state func() (disk.Phases, error)
 	life  context.Context
 	wrote func(side phase.Side, part string, epoch uint64, drain bool)
-	work  sync.WaitGroup
+	Work  sync.WaitGroup
 
-	mu      sync.Mutex
-	writers map[string]*writer
+	Mu      sync.Mutex
+	Writers map[string]*writer
 }
 
-// newFiles returns the side of the files, which writes them while life lasts. wrote is called where a write has just been
+// NewFiles returns the side of the files, which writes them while life lasts. wrote is called where a write has just been
 // done.
-func newFiles(life context.Context, d *disk, docs Documents,
-	wrote func(side phase.Side, part string, epoch uint64, drain bool)) *files {
-	return &files{disk: d, docs: docs, state: d.phases, life: life, wrote: wrote, writers: map[string]*writer{}}
+func NewFiles(life context.Context, d *disk.Disk, docs Documents,
+	wrote func(side phase.Side, part string, epoch uint64, drain bool)) *Files {
+	return &Files{disk: d, docs: docs, state: d.Phases, life: life, wrote: wrote, Writers: map[string]*writer{}}
 }
 
-// commit writes a file. The error ErrChanging or ErrEpoch says that nothing was written.
-func (f *files) commit(ctx context.Context, file string, c *change) error {
+// Commit writes a file. The error ErrChanging or ErrEpoch says that nothing was written.
+func (f *Files) Commit(ctx context.Context, file string, c *Change) error {
 	c.done = make(chan struct{})
-	f.mu.Lock()
+	f.Mu.Lock()
 	if f.life.Err() != nil {
-		f.mu.Unlock()
+		f.Mu.Unlock()
 		return context.Cause(f.life)
 	}
-	w := f.writers[file]
+	w := f.Writers[file]
 	if w == nil {
 		w = &writer{}
-		f.writers[file] = w
+		f.Writers[file] = w
 	}
-	w.waiting = append(w.waiting, c)
+	w.Waiting = append(w.Waiting, c)
 	if !w.busy {
 		w.busy = true
-		f.work.Add(1)
+		f.Work.Add(1)
 		go f.serve(file, w)
 	}
-	f.mu.Unlock()
+	f.Mu.Unlock()
 	select {
 	case <-c.done:
 		return c.err
 	case <-ctx.Done():
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if i := slices.Index(w.waiting, c); i >= 0 {
-		w.waiting = slices.Delete(w.waiting, i, i+1)
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if i := slices.Index(w.Waiting, c); i >= 0 {
+		w.Waiting = slices.Delete(w.Waiting, i, i+1)
 		return context.Cause(ctx)
 	}
-	return &inDoubt{err: context.Cause(ctx), done: c.done} // it may be written yet
+	return &InDoubt{Err: context.Cause(ctx), Done: c.done} // it may be written yet
 }
 
-// inDoubt represents a write that may have been done. With done it may be going on until that is
+// InDoubt represents a write that may have been done. With done it may be going on until that is
 // closed: its mark must not be replayed before.
-type inDoubt struct {
-	err  error
-	done chan struct{}
+type InDoubt struct {
+	Err  error
+	Done chan struct{}
 }
 
-func (e *inDoubt) Error() string { return e.err.Error() }
+func (e *InDoubt) Error() string { return e.Err.Error() }
 
 // Unwrap gives the cause.
-func (e *inDoubt) Unwrap() error { return e.err }
+func (e *InDoubt) Unwrap() error { return e.Err }
 
 // serve writes until none waits.
-func (f *files) serve(file string, w *writer) {
-	defer f.work.Done()
+func (f *Files) serve(file string, w *writer) {
+	defer f.Work.Done()
 	for {
-		f.mu.Lock()
-		batch := w.waiting
-		w.waiting = nil
+		f.Mu.Lock()
+		batch := w.Waiting
+		w.Waiting = nil
 		if len(batch) == 0 {
-			delete(f.writers, file)
-			f.mu.Unlock()
+			delete(f.Writers, file)
+			f.Mu.Unlock()
 			return
 		}
-		f.mu.Unlock()
+		f.Mu.Unlock()
 		for len(batch) > 0 {
 			n := 1
-			for !batch[0].alone && n < len(batch) && !batch[n].alone {
+			for !batch[0].Alone && n < len(batch) && !batch[n].Alone {
 				n++
 			}
 			f.serveBatch(file, batch[:n])
@@ -127,13 +129,13 @@ func (f *files) serve(file string, w *writer) {
 	}
 }
 
-func (f *files) serveBatch(file string, batch []*change) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.life), lockWait)
+func (f *Files) serveBatch(file string, batch []*Change) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.life), disk.LockWait)
 	defer cancel()
 	err := f.write(ctx, file, batch)
-	if err != nil && len(batch) > 1 && !isDoubt(err) && ctx.Err() == nil { // the fault of one is not the others'
+	if err != nil && len(batch) > 1 && !IsDoubt(err) && ctx.Err() == nil { // the fault of one is not the others'
 		for _, c := range batch {
-			f.serveBatch(file, []*change{c})
+			f.serveBatch(file, []*Change{c})
 		}
 		return
 	}
@@ -145,26 +147,27 @@ func (f *files) serveBatch(file string, batch []*change) {
 	}
 }
 
-func isDoubt(err error) bool {
-	var doubt *inDoubt
+// IsDoubt reports whether a write may have been done although it failed.
+func IsDoubt(err error) bool {
+	var doubt *InDoubt
 	return errors.As(err, &doubt)
 }
 
 // write returns one replacement of a file: locked, prepared, synced, renamed, the folder
 // synced. The epochs are looked at under the lock; a change of phase waits until no
 // process has the lock of the part.
-func (f *files) write(ctx context.Context, file string, batch []*change) error {
+func (f *Files) write(ctx context.Context, file string, batch []*Change) error {
 	locked := map[string]bool{}
 	for _, c := range batch {
-		if c.err = nil; locked[c.part] {
+		if c.err = nil; locked[c.Part] {
 			continue
 		}
-		locked[c.part] = true
-		lock, err := f.disk.lock(ctx, f.disk.partLock(c.part), true)
+		locked[c.Part] = true
+		lock, err := f.disk.Lock(ctx, f.disk.PartLock(c.Part), true)
 		if err != nil {
 			return err
 		}
-		defer lock.free()
+		defer lock.Free()
 	}
 	state, err := f.state()
 	if err != nil {
@@ -179,16 +182,16 @@ func (f *files) write(ctx context.Context, file string, batch []*change) error {
 	if len(going) == 0 {
 		return nil
 	}
-	path, err := f.disk.source(file)
+	path, err := f.disk.Source(file)
 	if err != nil {
 		return err
 	}
-	lock, err := f.disk.lock(ctx, f.disk.lockPath(file), false)
+	lock, err := f.disk.Lock(ctx, f.disk.LockPath(file), false)
 	if err != nil {
 		return err
 	}
-	defer lock.free()
-	if err := f.disk.at("locked"); err != nil {
+	defer lock.Free()
+	if err := f.disk.At("locked"); err != nil {
 		return err
 	}
 	edits, err := allEdits(ctx, going)
@@ -199,23 +202,23 @@ func (f *files) write(ctx context.Context, file string, batch []*change) error {
 }
 
 // allowed is nil if a change may be written in this state.
-func (c *change) allowed(state phases) error {
-	is := state.of(c.part).State
-	if !c.drain {
-		return is.MayWrite(c.epoch)
+func (c *Change) allowed(state disk.Phases) error {
+	is := state.Of(c.Part).State
+	if !c.Drain {
+		return is.MayWrite(c.Epoch)
 	}
-	if is.Intent == nil || is.Intent.Epoch != c.epoch {
+	if is.Intent == nil || is.Intent.Epoch != c.Epoch {
 		return phase.ErrEpoch
 	}
 	return nil
 }
 
 // allEdits returns those of all changes; of several of one record the last counts.
-func allEdits(ctx context.Context, going []*change) ([]record.Edit, error) {
+func allEdits(ctx context.Context, going []*Change) ([]record.Edit, error) {
 	last := map[record.ID]int{}
 	var sets [][]record.Edit
 	for _, c := range going {
-		edits, err := c.edits(ctx)
+		edits, err := c.Edits(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +238,7 @@ func allEdits(ctx context.Context, going []*change) ([]record.Edit, error) {
 	return out, nil
 }
 
-func (f *files) replace(ctx context.Context, path, file string, edits []record.Edit, going []*change) error {
+func (f *Files) replace(ctx context.Context, path, file string, edits []record.Edit, going []*Change) error {
 	old, err := os.Open(path)
 	var in io.Reader = bytes.NewReader(nil)
 	if err == nil {
@@ -245,55 +248,55 @@ func (f *files) replace(ctx context.Context, path, file string, edits []record.E
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	next, changed, err := rewrite(ctx, f.disk, f.docs, rewritten{file: file, path: path, in: in, edits: edits})
+	next, changed, err := Rewrite(ctx, f.disk, f.docs, Rewritten{File: file, Path: path, In: in, Edits: edits})
 	_ = old.Close() // nil if there is none
 	if err != nil {
 		return err
 	}
 	for _, c := range going { // their marks are on the disk before the file is replaced
-		if c.marked != nil {
-			if err := c.marked.wait(); err != nil {
-				next.drop()
+		if c.Marked != nil {
+			if err := c.Marked.Wait(); err != nil {
+				next.Drop()
 				return fmt.Errorf("marking a record of %s: %w", file, err)
 			}
 		}
 	}
 	if !changed {
-		next.drop()
+		next.Drop()
 		return nil
 	}
-	renamed, err := next.commit()
+	renamed, err := next.Commit()
 	for _, c := range going {
-		f.wrote(phase.Files, c.part, c.epoch, c.drain)
+		f.wrote(phase.Files, c.Part, c.Epoch, c.Drain)
 	}
 	if err != nil {
 		err = fmt.Errorf("writing %s: %w", file, err)
 	}
 	if err != nil && renamed {
-		return &inDoubt{err: err}
+		return &InDoubt{Err: err}
 	}
 	return err
 }
 
-// found holds the records of one file that were looked for.
-type found struct {
+// Found holds the records of one file that were looked for.
+type Found struct {
 	records map[record.ID][]*record.Record
 	rejects map[record.ID]*record.Reject // what may be the record, and cannot be read
 }
 
-// of gives a record, none where the file has it not. What the file has and cannot be read is no
+// Of gives a record, none where the file has it not. What the file has and cannot be read is no
 // record that is not there: the error is a *record.Reject.
-func (f *found) of(id record.ID) ([]*record.Record, error) {
+func (f *Found) Of(id record.ID) ([]*record.Record, error) {
 	if bad := f.rejects[id]; bad != nil {
 		return nil, bad
 	}
 	return f.records[id], nil
 }
 
-// find reads records of one file.
-func (f *files) find(file string, ids map[record.ID]bool) (*found, error) {
-	out := &found{map[record.ID][]*record.Record{}, map[record.ID]*record.Reject{}}
-	in, err := f.disk.open(file)
+// Find reads records of one file.
+func (f *Files) Find(file string, ids map[record.ID]bool) (*Found, error) {
+	out := &Found{map[record.ID][]*record.Record{}, map[record.ID]*record.Reject{}}
+	in, err := f.disk.Open(file)
 	if err != nil || in == nil {
 		return out, err
 	}
@@ -319,7 +322,7 @@ func (f *files) find(file string, ids map[record.ID]bool) (*found, error) {
 	})
 	for id := range ids {
 		bad := cmp.Or(out.rejects[id], partly[record.ID{Move: id.Move}], partly[record.ID{Move: id.Move, Key: id.Key}])
-		if bad != nil && (out.rejects[id] == bad || len(out.records[id]) == 0 || ordered(bad.Move.Kind)) {
+		if bad != nil && (out.rejects[id] == bad || len(out.records[id]) == 0 || Ordered(bad.Move.Kind)) {
 			out.rejects[id] = bad
 		}
 	}

@@ -1,4 +1,4 @@
-package migrate
+package sources
 
 import (
 	"context"
@@ -102,7 +102,7 @@ func (l *listings) of(ctx context.Context, d declared, part string) ([]string, e
 		l.parts = map[string]*listing{}
 	}
 	delete(l.parts, part)
-	if err == nil && len(is.files)+len(is.folders) <= maxKept {
+	if err == nil && len(is.files)+len(is.folders) <= MaxKept {
 		l.parts[part] = is
 	}
 	return is.files, err
@@ -140,5 +140,5 @@ func siblingKey(from, to *keyspace.Entry, key string) (string, bool) {
 	return string(built), err == nil
 }
 
-// maxKept bounds the names that are looked through for one text.
-const maxKept = 1 << 16
+// MaxKept bounds the names that are looked through for one text.
+const MaxKept = 1 << 16

@@ -1,4 +1,4 @@
-package migrate
+package sources
 
 import (
 	"slices"
@@ -88,8 +88,8 @@ func (s *seals) each(id record.ID, values []string, do func(part sealedPart, fie
 	return nil
 }
 
-// seal makes what Redis gets of the values of a record.
-func (s *seals) seal(c *keywright.Client, id record.ID, values []string) error {
+// Seal makes what Redis gets of the values of a record.
+func (s *seals) Seal(c *keywright.Client, id record.ID, values []string) error {
 	if s == nil {
 		return nil
 	}
@@ -105,8 +105,8 @@ func (s *seals) seal(c *keywright.Client, id record.ID, values []string) error {
 	})
 }
 
-// open makes the values of a record of what Redis has.
-func (s *seals) open(c *keywright.Client, id record.ID, values []string) error {
+// Open makes the values of a record of what Redis has.
+func (s *seals) Open(c *keywright.Client, id record.ID, values []string) error {
 	if s == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package migrate
+package store
 
 import (
 	"fmt"
@@ -10,19 +10,20 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// answer describes what a script says first, and what comes after it.
-type answer struct {
-	word string
-	more []string
+// Answer describes what a script says first, and what comes after it.
+type Answer struct {
+	Word string
+	More []string
 }
 
-// failed returns why a script has done nothing.
-func (a answer) failed() error {
-	switch a.word {
+// Failed returns why a script has done nothing.
+func (a Answer) Failed() error {
+	switch a.Word {
 	case "ok", "some", "same", "stale":
 		return nil
 	case "lost":
@@ -32,18 +33,18 @@ func (a answer) failed() error {
 	case "epoch":
 		return phase.ErrEpoch
 	case "changed":
-		return errChanged
+		return ErrChanged
 	case "old", "process":
-		return errAgain
+		return ErrAgain
 	case "large":
 		return ErrTooLarge
 	case "type":
-		return errType
+		return ErrType
 	}
-	return fmt.Errorf("an unknown answer of a script: %q", a.word)
+	return fmt.Errorf("an unknown answer of a script: %q", a.Word)
 }
 
-func decodeAnswer(r kernel.Reply) (a answer, err error) {
+func decodeAnswer(r kernel.Reply) (a Answer, err error) {
 	list, err := r.ToArray()
 	if err != nil {
 		return a, err
@@ -57,15 +58,16 @@ func decodeAnswer(r kernel.Reply) (a answer, err error) {
 			return a, err
 		}
 		if i == 0 {
-			a.word = text
+			a.Word = text
 		} else {
-			a.more = append(a.more, text)
+			a.More = append(a.More, text)
 		}
 	}
 	return a, nil
 }
 
-func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+// Decimal returns a number as scripts take it.
+func Decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func flag(is bool) string {
 	if is {
@@ -76,7 +78,7 @@ func flag(is bool) string {
 
 // ttlOf returns what a write does to the TTL.
 func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
-	ends := endOf(records)
+	ends := sources.EndOf(records)
 	switch {
 	case !ends.IsZero():
 		return "at", strconv.FormatInt(max(ends.UnixMilli(), 1), 10)
@@ -89,8 +91,8 @@ func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
 	return "keep", "0"
 }
 
-// stored returns the values of a record as the scripts take and give them.
-func stored(kind keyspace.RecordKind, records []*record.Record) (out []string) {
+// Stored returns the values of a record as the scripts take and give them.
+func Stored(kind keyspace.RecordKind, records []*record.Record) (out []string) {
 	for _, r := range records {
 		switch kind {
 		case keyspace.ScoredRecord:
@@ -122,14 +124,14 @@ func fieldsOf(values []string) (out []record.Field) {
 	return out
 }
 
-// taken returns the records of an answer to take.
-func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) (out []*record.Record) {
-	if len(a.more) < 3 {
+// Taken returns the records of an answer to take.
+func Taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a Answer) (out []*record.Record) {
+	if len(a.More) < 3 {
 		return nil
 	}
-	values := a.more[2:]
+	values := a.More[2:]
 	r := &record.Record{Move: move, Key: id.Key, Sub: id.Sub, Stored: true}
-	if ms, err := strconv.ParseInt(a.more[1], 10, 64); err == nil && ms > 0 {
+	if ms, err := strconv.ParseInt(a.More[1], 10, 64); err == nil && ms > 0 {
 		r.Ends = time.UnixMilli(ms)
 	}
 	switch kind {
@@ -140,7 +142,7 @@ func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) 
 		r.Fields = fieldsOf(values)
 	case keyspace.EntryRecord:
 		for i := 0; len(values) > 0; i++ {
-			n := min(1+2*int(number(values[0])), len(values))
+			n := min(1+2*int(Number(values[0])), len(values))
 			entry := *r
 			entry.Fields, entry.Place = fieldsOf(values[1:n]), int64(i)
 			out, values = append(out, &entry), values[n:]
@@ -159,17 +161,18 @@ func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) 
 	return []*record.Record{r}
 }
 
-func number(text string) uint64 {
+// Number returns a number that a script gave; 0 for what is none.
+func Number(text string) uint64 {
 	n, _ := strconv.ParseUint(text, 10, 64)
 	return n
 }
 
-// of is nil if an answer is of the epoch given.
-func (a answer) of(epoch uint64) error {
-	if err := a.failed(); err != nil {
+// Of is nil if an answer is of the epoch given.
+func (a Answer) Of(epoch uint64) error {
+	if err := a.Failed(); err != nil {
 		return err
 	}
-	switch has := number(a.more[0]); {
+	switch has := Number(a.More[0]); {
 	case has < epoch:
 		return phase.ErrLost
 	case has > epoch:

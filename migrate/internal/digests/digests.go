@@ -1,4 +1,6 @@
-package migrate
+// Package digests holds digests of any number of records in bounded memory: what is too much is in sorted runs on the
+// disk. It does not know what they are digests of.
+package digests
 
 import (
 	"cmp"
@@ -10,14 +12,14 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// pair represents the digest of an identity, and of what is stored for it.
-type pair struct{ id, content uint64 }
+// Pair represents the digest of an identity, and of what is stored for it.
+type Pair struct{ ID, Content uint64 }
 
-func (a pair) compare(b pair) int {
-	if a.id != b.id {
-		return cmp.Compare(a.id, b.id)
+func (a Pair) compare(b Pair) int {
+	if a.ID != b.ID {
+		return cmp.Compare(a.ID, b.ID)
 	}
-	return cmp.Compare(a.content, b.content)
+	return cmp.Compare(a.Content, b.Content)
 }
 
 const (
@@ -26,11 +28,11 @@ const (
 	pairBlock = 64      // pairs that are read at once
 )
 
-// digests holds those of any number of records, in bounded memory: what is too much is in
+// Set holds those of any number of records, in bounded memory: what is too much is in
 // sorted runs on the disk.
-type digests struct {
-	room func() (record.Spill, error)
-	held []pair
+type Set struct {
+	Room func() (record.Spill, error)
+	held []Pair
 
 	runs  []int64 // how many pairs each has
 	spill record.Spill
@@ -41,9 +43,10 @@ type digests struct {
 	out    []byte
 }
 
-func (d *digests) add(p pair) error {
+// Add adds one.
+func (d *Set) Add(p Pair) error {
 	if d.held == nil {
-		d.held = make([]pair, 0, 1024)
+		d.held = make([]Pair, 0, 1024)
 	}
 	if d.held = append(d.held, p); len(d.held) < pairRun {
 		return nil
@@ -52,13 +55,13 @@ func (d *digests) add(p pair) error {
 }
 
 // flush writes a sorted run.
-func (d *digests) flush() (err error) {
+func (d *Set) flush() (err error) {
 	if d.spill == nil {
-		if d.spill, err = d.room(); err != nil {
+		if d.spill, err = d.Room(); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(d.held, pair.compare)
+	slices.SortFunc(d.held, Pair.compare)
 	text := make([]byte, 0, 64<<10)
 	for i, p := range d.held {
 		text = appendPair(text, p)
@@ -73,13 +76,13 @@ func (d *digests) flush() (err error) {
 	return nil
 }
 
-func appendPair(text []byte, p pair) []byte {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(text, p.id), p.content)
+func appendPair(text []byte, p Pair) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(text, p.ID), p.Content)
 }
 
 // pairReader reads pairs in order.
 type pairReader struct {
-	pair
+	Pair
 	in         io.ReaderAt
 	from, left int64
 	block      []byte
@@ -96,7 +99,7 @@ func (r *pairReader) next() (bool, error) {
 		}
 		r.from += int64(len(r.block))
 	}
-	r.pair = pair{binary.LittleEndian.Uint64(r.block), binary.LittleEndian.Uint64(r.block[8:])}
+	r.Pair = Pair{binary.LittleEndian.Uint64(r.block), binary.LittleEndian.Uint64(r.block[8:])}
 	r.block, r.left = r.block[pairBytes:], r.left-1
 	return true, nil
 }
@@ -104,15 +107,15 @@ func (r *pairReader) next() (bool, error) {
 type pairHeap []*pairReader
 
 func (h pairHeap) Len() int           { return len(h) }
-func (h pairHeap) Less(i, j int) bool { return h[i].compare(h[j].pair) < 0 }
+func (h pairHeap) Less(i, j int) bool { return h[i].compare(h[j].Pair) < 0 }
 func (h pairHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *pairHeap) Push(x any)        { *h = append(*h, x.(*pairReader)) }
 func (h *pairHeap) Pop() any          { last := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return last }
 
-// sort makes all of them ready for has, and visits them in order.
-func (d *digests) sort(visit func(pair)) error {
+// Sort makes all of them ready for has, and visits them in order.
+func (d *Set) Sort(visit func(Pair)) error {
 	if len(d.runs) == 0 {
-		slices.SortFunc(d.held, pair.compare)
+		slices.SortFunc(d.held, Pair.compare)
 		for _, p := range d.held {
 			visit(p)
 		}
@@ -135,12 +138,12 @@ func (d *digests) sort(visit func(pair)) error {
 	}
 	heap.Init(&h)
 	var err error
-	if d.sorted, err = d.room(); err != nil {
+	if d.sorted, err = d.Room(); err != nil {
 		return err
 	}
 	for len(h) > 0 {
-		visit(h[0].pair)
-		if err := d.keep(h[0].pair); err != nil {
+		visit(h[0].Pair)
+		if err := d.keep(h[0].Pair); err != nil {
 			return err
 		}
 		if ok, err := h[0].next(); err != nil {
@@ -155,9 +158,9 @@ func (d *digests) sort(visit func(pair)) error {
 	return err
 }
 
-func (d *digests) keep(p pair) (err error) {
+func (d *Set) keep(p Pair) (err error) {
 	if d.count%pairBlock == 0 {
-		d.first = append(d.first, p.id)
+		d.first = append(d.first, p.ID)
 	}
 	d.count++
 	if d.out = appendPair(d.out, p); len(d.out) >= 64<<10 {
@@ -167,10 +170,10 @@ func (d *digests) keep(p pair) (err error) {
 	return err
 }
 
-// has reports whether there is an identity, once they are sorted.
-func (d *digests) has(id uint64) (bool, error) {
+// Has reports whether there is an identity, once they are sorted.
+func (d *Set) Has(id uint64) (bool, error) {
 	if d.sorted == nil {
-		_, there := slices.BinarySearchFunc(d.held, id, func(p pair, id uint64) int { return cmp.Compare(p.id, id) })
+		_, there := slices.BinarySearchFunc(d.held, id, func(p Pair, id uint64) int { return cmp.Compare(p.ID, id) })
 		return there, nil
 	}
 	at, exact := slices.BinarySearch(d.first, id)
@@ -190,7 +193,8 @@ func (d *digests) has(id uint64) (bool, error) {
 	return false, nil
 }
 
-func (d *digests) close() {
+// Close gives back the room on the disk.
+func (d *Set) Close() {
 	for _, s := range []record.Spill{d.spill, d.sorted} {
 		if s != nil {
 			_ = s.Close()
@@ -198,33 +202,33 @@ func (d *digests) close() {
 	}
 }
 
-// once tells which identities come for the first time, in bounded memory.
-type once struct {
-	room   func() (record.Spill, error)
-	most   int // that are held in memory; 0: pairRun
+// Once tells which identities come for the first time, in bounded memory.
+type Once struct {
+	Room   func() (record.Spill, error)
+	Most   int // that are held in memory; 0: pairRun
 	held   map[uint64]bool
-	before []*digests // sorted
+	before []*Set // sorted
 }
 
-// first reports whether an identity was not asked about before.
-func (o *once) first(id uint64) (bool, error) {
+// First reports whether an identity was not asked about before.
+func (o *Once) First(id uint64) (bool, error) {
 	if o.held[id] {
 		return false, nil
 	}
 	for _, d := range o.before {
-		if had, err := d.has(id); had || err != nil {
+		if had, err := d.Has(id); had || err != nil {
 			return false, err
 		}
 	}
-	if len(o.held) >= cmp.Or(o.most, pairRun) {
-		d := &digests{room: o.room}
+	if len(o.held) >= cmp.Or(o.Most, pairRun) {
+		d := &Set{Room: o.Room}
 		o.before = append(o.before, d)
 		for id := range o.held {
-			if err := d.add(pair{id: id}); err != nil {
+			if err := d.Add(Pair{ID: id}); err != nil {
 				return false, err
 			}
 		}
-		if err := d.sort(func(pair) {}); err != nil {
+		if err := d.Sort(func(Pair) {}); err != nil {
 			return false, err
 		}
 		o.held = nil
@@ -236,8 +240,9 @@ func (o *once) first(id uint64) (bool, error) {
 	return true, nil
 }
 
-func (o *once) close() {
+// Close gives back the room on the disk.
+func (o *Once) Close() {
 	for _, d := range o.before {
-		d.close()
+		d.Close()
 	}
 }

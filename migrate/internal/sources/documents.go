@@ -1,4 +1,6 @@
-package migrate
+// Package sources is the side of the files of a migration: documents as records, where they are, and how one file is
+// written for all who wait. It knows no server.
+package sources
 
 import (
 	"context"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -70,8 +73,8 @@ type MoveOf struct {
 	seals *seals // what of its records is encrypted; nil: nothing
 }
 
-// slack is by how much two times may differ at which a record ends.
-const slack = 2 * time.Second
+// Slack is by how much two times may differ at which a record ends.
+const Slack = 2 * time.Second
 
 // declared holds the documents of a declared migration.
 type declared struct {
@@ -82,16 +85,16 @@ type declared struct {
 	listed *listings
 }
 
-// newDeclared returns the documents of a declared migration. fields gives the fields of a hash in Redis.
-func newDeclared(m *record.Map, d *disk, fields func(ctx context.Context, hash string) ([]string, error)) Documents {
-	return declared{m, d.root, d.room, fields, &listings{}}
+// NewDeclared returns the documents of a declared migration. fields gives the fields of a hash in Redis.
+func NewDeclared(m *record.Map, d *disk.Disk, fields func(ctx context.Context, hash string) ([]string, error)) Documents {
+	return declared{m, d.Root, d.Room, fields, &listings{}}
 }
 
 // Walked returns how often documents of a declaration have read folders for the names of files.
 func Walked(d Documents) int { return d.(declared).listed.walked }
 
-// sealsOf returns what of the records of a move is encrypted; nil: nothing.
-func sealsOf(mv MoveOf) *seals { return mv.seals }
+// SealsOf returns what of the records of a move is encrypted; nil: nothing.
+func SealsOf(mv MoveOf) *seals { return mv.seals }
 
 // Parts implements Documents.
 func (d declared) Parts() (out []PartOf) {
@@ -107,7 +110,7 @@ func (d declared) Parts() (out []PartOf) {
 			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL,
 				Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
 				Example: string(mv.To.Keys[0].Pattern.Example()), seals: declaredSeals(d.m.Migration.Package, mv),
-				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), slack) }})
+				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), Slack) }})
 		}
 		out = append(out, part)
 	}

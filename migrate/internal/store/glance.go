@@ -1,4 +1,4 @@
-package migrate
+package store
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/record"
 )
 
 // glance asks whether Redis has records as the files have them, byte for byte: strings and
 // hashes of which nothing is encrypted.
 type glance struct {
-	groups  []group
+	groups  []sources.Group
 	same    []bool
 	strings []int // of groups
 	hashes  []int
@@ -21,12 +22,12 @@ type glance struct {
 	ttls    []keyspace.TTL // of ends
 }
 
-func (s *server) newGlance(groups []group) *glance {
+func (s *Server) newGlance(groups []sources.Group) *glance {
 	g := &glance{groups: groups, same: make([]bool, len(groups))}
 	now := time.Now()
 	for i := range groups {
-		mv, records := s.moves[groups[i].id.Move], groups[i].records
-		if len(records) != 1 || sealsOf(mv) != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
+		mv, records := s.moves[groups[i].ID.Move], groups[i].Records
+		if len(records) != 1 || sources.SealsOf(mv) != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
 			continue
 		}
 		switch {
@@ -50,20 +51,20 @@ func (g *glance) commands(b kernel.Builder, out []kernel.Command) []kernel.Comma
 	if len(g.strings) > 0 {
 		keys := make([]string, len(g.strings))
 		for i, at := range g.strings {
-			keys[i] = g.groups[at].id.Key
+			keys[i] = g.groups[at].ID.Key
 		}
 		out = append(out, b.Mget().Key(keys...).Build())
 	}
 	for _, at := range g.hashes {
-		names := make([]string, len(g.groups[at].records[0].Fields))
-		for i, f := range g.groups[at].records[0].Fields {
+		names := make([]string, len(g.groups[at].Records[0].Fields))
+		for i, f := range g.groups[at].Records[0].Fields {
 			names[i] = f.Name
 		}
-		key := g.groups[at].id.Key
+		key := g.groups[at].ID.Key
 		out = append(out, b.Hlen().Key(key).Build(), b.Hmget().Key(key).Field(names...).Build())
 	}
 	for _, at := range g.ends {
-		out = append(out, b.Pexpiretime().Key(g.groups[at].id.Key).Build())
+		out = append(out, b.Pexpiretime().Key(g.groups[at].ID.Key).Build())
 	}
 	return out
 }
@@ -74,12 +75,12 @@ func (g *glance) answered(results []kernel.Reply) {
 		values, err := results[0].ToArray()
 		for i := range values {
 			at := g.strings[i]
-			g.same[at] = err == nil && is(&values[i], g.groups[at].records[0].Value)
+			g.same[at] = err == nil && is(&values[i], g.groups[at].Records[0].Value)
 		}
 		results = results[1:]
 	}
 	for _, at := range g.hashes {
-		fields := g.groups[at].records[0].Fields
+		fields := g.groups[at].Records[0].Fields
 		n, err := results[0].AsInt64()
 		values, failed := results[1].ToArray()
 		same := err == nil && failed == nil && n == int64(len(fields)) && len(values) == len(fields)
@@ -95,7 +96,7 @@ func (g *glance) answered(results []kernel.Reply) {
 		if ms > 0 {
 			stored = time.UnixMilli(ms)
 		}
-		g.same[at] = g.same[at] && err == nil && record.SameEnd(g.ttls[i], g.groups[at].records[0].Ends, stored, slack)
+		g.same[at] = g.same[at] && err == nil && record.SameEnd(g.ttls[i], g.groups[at].Records[0].Ends, stored, sources.Slack)
 	}
 }
 
@@ -106,12 +107,12 @@ func is(m *kernel.Value, value []byte) bool {
 
 // others returns the records that are not known to be the same. The epoch is asked for before the
 // records and after them, as by takeAll.
-func (s *server) others(ctx context.Context, part string, epoch uint64, groups []group) ([]group, error) {
+func (s *Server) others(ctx context.Context, part string, epoch uint64, groups []sources.Group) ([]sources.Group, error) {
 	g := s.newGlance(groups)
 	if len(g.strings)+len(g.hashes) == 0 {
 		return groups, nil
 	}
-	seen := s.seen.of(part)
+	seen := s.Seen.Of(part)
 	results, err := s.read(ctx, "compare", func(b kernel.Builder) []kernel.Command {
 		out := make([]kernel.Command, 0, 3+2*len(g.hashes)+len(g.ends))
 		return append(g.commands(b, append(out, s.epochOf(b, part))), s.epochOf(b, part))
@@ -132,26 +133,26 @@ func (s *server) others(ctx context.Context, part string, epoch uint64, groups [
 	return out, nil
 }
 
-// unequal represents a record that is not the same on both sides.
-type unequal struct {
-	group
-	stored []*record.Record
-	diffs  []record.Difference
+// Unequal represents a record that is not the same on both sides.
+type Unequal struct {
+	sources.Group
+	Stored      []*record.Record
+	Differences []record.Difference
 }
 
-// compare reads records from Redis, and returns those that differ.
-func (s *server) compare(ctx context.Context, part string, epoch uint64, groups []group) (out []unequal, err error) {
+// Compare reads records from Redis, and returns those that differ.
+func (s *Server) Compare(ctx context.Context, part string, epoch uint64, groups []sources.Group) (out []Unequal, err error) {
 	left, err := s.others(ctx, part, epoch, groups)
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
-	stored, err := s.takeAll(ctx, part, epoch, left)
+	stored, err := s.TakeAll(ctx, part, epoch, left)
 	if err != nil {
 		return nil, err
 	}
 	for i, g := range left {
-		if diffs := different(s.moves[g.id.Move], g.records, stored[i]); len(diffs) > 0 {
-			out = append(out, unequal{g, stored[i], diffs})
+		if diffs := sources.Different(s.moves[g.ID.Move], g.Records, stored[i]); len(diffs) > 0 {
+			out = append(out, Unequal{g, stored[i], diffs})
 		}
 	}
 	return slices.Clip(out), nil

@@ -1,27 +1,29 @@
-package migrate
+package digests
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/keywright/keywright/migrate/internal/disk"
 )
 
 // Digests are found again and visited in their order, also where they do not fit into memory.
 func TestDigests(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 1000, pairRun, 2*pairRun + 77} {
-		d := &digests{room: (&disk{own: t.TempDir()}).room}
+		d := &Set{Room: (&disk.Disk{Own: t.TempDir()}).Room}
 		r := rand.New(rand.NewPCG(1, uint64(n)))
 		for range n {
-			if err := d.add(pair{r.Uint64() &^ 1, 1}); err != nil {
+			if err := d.Add(Pair{r.Uint64() &^ 1, 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		visited, last := 0, uint64(0)
-		if err := d.sort(func(p pair) {
-			if visited++; p.id < last {
-				t.Fatalf("of %d, %d is after %d", n, p.id, last)
+		if err := d.Sort(func(p Pair) {
+			if visited++; p.ID < last {
+				t.Fatalf("of %d, %d is after %d", n, p.ID, last)
 			}
-			last = p.id
+			last = p.ID
 		}); err != nil || visited != n {
 			t.Fatalf("%d of %d, %v", visited, n, err)
 		}
@@ -31,12 +33,12 @@ func TestDigests(t *testing.T) {
 			if i%997 != 0 {
 				continue
 			}
-			there, err := d.has(id)
-			other, err2 := d.has(id | 1)
+			there, err := d.Has(id)
+			other, err2 := d.Has(id | 1)
 			if !there || other || err != nil || err2 != nil {
 				t.Fatalf("of %d, %d: %v %v, %v %v", n, id, there, err, other, err2)
 			}
 		}
-		d.close()
+		d.Close()
 	}
 }

@@ -1,4 +1,4 @@
-package migrate
+package store
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -29,18 +30,18 @@ const skipped = 8
 // fresh holds records of one move that are alike, and may be written together where Redis has
 // none of them: strings, or hashes with the same fields, that end in the same way.
 type fresh struct {
-	mv     MoveOf
+	mv     sources.MoveOf
 	mode   string
-	groups []group
+	groups []sources.Group
 	keys   []string
 	args   []string
 }
 
 // takes reports whether a record is like the others, and there is room for it.
 func (f *fresh) takes(id record.ID, mode string, r *record.Record) bool {
-	first := f.groups[0].records[0]
+	first := f.groups[0].Records[0]
 	if f.mv.Name != id.Move || f.mode != mode || len(first.Fields) != len(r.Fields) || len(f.groups) == maxLoaded ||
-		2*len(r.Fields)*(len(f.groups)+1) > maxValues {
+		2*len(r.Fields)*(len(f.groups)+1) > MaxValues {
 		return false
 	}
 	for i := range r.Fields {
@@ -51,9 +52,9 @@ func (f *fresh) takes(id record.ID, mode string, r *record.Record) bool {
 	return true
 }
 
-func (f *fresh) add(g group, ms string) {
-	r := g.records[0]
-	f.groups, f.keys = append(f.groups, g), append(f.keys, g.id.Key)
+func (f *fresh) add(g sources.Group, ms string) {
+	r := g.Records[0]
+	f.groups, f.keys = append(f.groups, g), append(f.keys, g.ID.Key)
 	if f.mode != "keep" {
 		f.args = append(f.args, ms)
 	}
@@ -75,27 +76,27 @@ func sumOf(id record.ID) [16]byte {
 }
 
 // apportion returns the records that may be new ones, by what they have in common, and the others.
-func (s *server) apportion(groups []group, now time.Time) (steps []*fresh, rest []item) {
-	var mv MoveOf
+func (s *Server) apportion(groups []sources.Group, now time.Time) (steps []*fresh, rest []Item) {
+	var mv sources.MoveOf
 	open := make([]*fresh, 0, maxShapes)
 	for _, g := range groups {
-		if mv.Name != g.id.Move {
-			mv = s.moves[g.id.Move]
+		if mv.Name != g.ID.Move {
+			mv = s.moves[g.ID.Move]
 		}
-		r := g.records[0]
+		r := g.Records[0]
 		size := 2 * len(r.Fields)
-		if mv.Kind != keyspace.StringRecord && (mv.Kind != keyspace.HashRecord || size == 0 || size > maxValues) ||
-			sealsOf(mv) != nil || !r.Ends.IsZero() && !r.Ends.After(now) {
-			rest = append(rest, item{mv: mv, id: g.id, records: g.records})
+		if mv.Kind != keyspace.StringRecord && (mv.Kind != keyspace.HashRecord || size == 0 || size > MaxValues) ||
+			sources.SealsOf(mv) != nil || !r.Ends.IsZero() && !r.Ends.After(now) {
+			rest = append(rest, Item{Move: mv, ID: g.ID, Records: g.Records})
 			continue
 		}
-		mode, ms := ttlOf(g.records, mv.TTL)
+		mode, ms := ttlOf(g.Records, mv.TTL)
 		if mode == "none" { // none of the keys is there
 			mode = "keep"
 		}
 		var of *fresh
 		for _, f := range open {
-			if f.takes(g.id, mode, r) {
+			if f.takes(g.ID, mode, r) {
 				of = f
 				break
 			}
@@ -114,16 +115,16 @@ func (s *server) apportion(groups []group, now time.Time) (steps []*fresh, rest 
 }
 
 // load writes records that are alike if Redis has none of them.
-func (s *server) load(p put, f *fresh) keywright.Op[answer] {
-	keys := append([]string{s.key, s.tickets()}, f.keys...)
+func (s *Server) load(p Put, f *fresh) keywright.Op[Answer] {
+	keys := append([]string{s.Key, s.tickets()}, f.keys...)
 	digests := make([]byte, 0, 16*len(f.groups))
 	for i := range f.groups {
-		sum := sumOf(f.groups[i].id)
+		sum := sumOf(f.groups[i].ID)
 		digests = append(digests, sum[:]...)
 	}
-	fields := f.groups[0].records[0].Fields
+	fields := f.groups[0].Records[0].Fields
 	args := make([]string, 0, 7+len(fields)+len(f.args))
-	args = append(args, p.part, decimal(p.epoch), p.ticket, decimal(p.seen), string(digests), f.mode,
+	args = append(args, p.Part, Decimal(p.Epoch), p.Ticket, Decimal(p.Seen), string(digests), f.mode,
 		strconv.Itoa(len(fields)))
 	for i := range fields {
 		args = append(args, fields[i].Name)
@@ -136,11 +137,11 @@ var errContended = errors.New("another process writes records of the migration")
 
 // transact writes strings without an end if Redis has none of them, as load does: the server has
 // half the work without a script. A later ticket or epoch changes a key that is watched.
-func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, err error) {
-	s := l.server
+func (l *Loads) transact(ctx context.Context, p Put, f *fresh) (written bool, err error) {
+	s := l.Server
 	var set *keywright.Pending[int64]
 	tries := 0
-	c, err := s.get()
+	c, err := s.Get()
 	if err != nil {
 		return false, err
 	}
@@ -149,10 +150,10 @@ func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, er
 			return errContended
 		}
 		has, err := keywright.Watch(tx, kernel.NewOp(kernel.Spec[[]string]{
-			Action: s.watched("load", s.key), Decode: kernel.Reply.AsStrSlice,
-			Build: func(b kernel.Builder) kernel.Command { return s.epochOf(b, p.part) }}))
+			Action: s.watched("load", s.Key), Decode: kernel.Reply.AsStrSlice,
+			Build: func(b kernel.Builder) kernel.Command { return s.epochOf(b, p.Part) }}))
 		if err == nil {
-			err = epochHas(has, p.epoch, p.seen)
+			err = epochHas(has, p.Epoch, p.Seen)
 		}
 		if err != nil {
 			return err
@@ -164,7 +165,7 @@ func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, er
 			err = errContended
 		}
 		if err == nil {
-			err = l.at("watched")
+			err = l.At("watched")
 		}
 		if err == nil {
 			set = keywright.Queue(tx, f.strings(s))
@@ -179,14 +180,14 @@ func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, er
 }
 
 // watched describes a read of a transaction.
-func (s *server) watched(name, key string) kernel.Action {
+func (s *Server) watched(name, key string) kernel.Action {
 	a := s.action(name, keywright.Reads)
 	a.Key = key
 	return a
 }
 
 // strings writes them all, or none where one is there.
-func (f *fresh) strings(s *server) keywright.Op[int64] {
+func (f *fresh) strings(s *Server) keywright.Op[int64] {
 	return kernel.NewOp(kernel.Spec[int64]{Action: s.action("load", keywright.Idempotent), Keys: f.keys,
 		Decode: kernel.Reply.AsInt64, Build: func(b kernel.Builder) kernel.Command {
 			set := b.Msetnx().KeyValue()
@@ -198,12 +199,12 @@ func (f *fresh) strings(s *server) keywright.Op[int64] {
 }
 
 // load writes a batch of an import: its steps go to the server together.
-func (l *loads) load(ctx context.Context, p put, groups []group) error {
-	if err := l.at("load"); err != nil {
+func (l *Loads) load(ctx context.Context, p Put, groups []sources.Group) error {
+	if err := l.At("load"); err != nil {
 		return err
 	}
-	p.now, p.seen = time.Now(), l.server.seen.of(p.part)
-	steps, rest := l.server.apportion(groups, p.now)
+	p.Now, p.Seen = time.Now(), l.Server.Seen.Of(p.Part)
+	steps, rest := l.Server.apportion(groups, p.Now)
 	var work sync.WaitGroup
 	errs := make([]error, len(steps)+1)
 	for i, f := range steps {
@@ -215,8 +216,8 @@ func (l *loads) load(ctx context.Context, p put, groups []group) error {
 }
 
 // fresh writes records of which Redis may have none, and one by one where it has some.
-func (l *loads) fresh(ctx context.Context, p put, f *fresh) error {
-	if f.mv.Kind == keyspace.StringRecord && f.mode == "keep" && l.quiet.Add(-1) < 0 && time.Since(l.began) < time.Hour/2 {
+func (l *Loads) fresh(ctx context.Context, p Put, f *fresh) error {
+	if f.mv.Kind == keyspace.StringRecord && f.mode == "keep" && l.quiet.Add(-1) < 0 && time.Since(l.Began) < time.Hour/2 {
 		written, err := l.transact(ctx, p, f)
 		switch {
 		case err == nil && written:
@@ -231,42 +232,42 @@ func (l *loads) fresh(ctx context.Context, p put, f *fresh) error {
 		}
 	}
 	if l.skip.Add(-1) < 0 {
-		a, err := l.server.load(p, f).Do(ctx)
+		a, err := l.Server.load(p, f).Do(ctx)
 		if err == nil {
-			err = a.failed()
+			err = a.Failed()
 		}
 		if err != nil {
 			return err
 		}
-		l.server.seen.saw(p.part, number(a.more[1]))
-		if a.word == "ok" {
+		l.Server.Seen.saw(p.Part, Number(a.More[1]))
+		if a.Word == "ok" {
 			l.wrote(f)
 			return nil
 		}
 		l.skip.Store(skipped)
 	}
-	items := make([]item, len(f.groups))
+	items := make([]Item, len(f.groups))
 	for i, g := range f.groups {
-		items[i] = item{mv: f.mv, id: g.id, records: g.records}
+		items[i] = Item{Move: f.mv, ID: g.ID, Records: g.Records}
 	}
 	return l.put(ctx, p, items)
 }
 
-func (l *loads) wrote(f *fresh) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.report.Written += int64(len(f.groups))
+func (l *Loads) wrote(f *fresh) {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	l.Report.Written += int64(len(f.groups))
 }
 
 // put writes records of which Redis may have some.
-func (l *loads) put(ctx context.Context, p put, items []item) error {
-	p.items = items
-	steps := p.parts()
+func (l *Loads) put(ctx context.Context, p Put, items []Item) error {
+	p.Items = items
+	steps := p.Parts()
 	errs := make([]error, len(steps))
 	var work sync.WaitGroup
 	for i, step := range steps {
 		work.Go(func() {
-			words, err := l.server.write(ctx, step)
+			words, err := l.Server.Write(ctx, step)
 			errs[i] = err
 			l.count(step, words)
 		})
@@ -275,84 +276,84 @@ func (l *loads) put(ctx context.Context, p put, items []item) error {
 	return errors.Join(errs...)
 }
 
-// maxLoads says how many batches of an import are under way while more of the file is read.
-const maxLoads = 2
+// MaxLoads says how many batches of an import are under way while more of the file is read.
+const MaxLoads = 2
 
-// errLoad reports a batch that is not begun, since one before it has failed.
-var errLoad = errors.New("a batch has failed")
+// ErrLoad reports a batch that is not begun, since one before it has failed.
+var ErrLoad = errors.New("a batch has failed")
 
-// loads holds the batches of an import that are under way. No record is in two files, and of
+// Loads holds the batches of an import that are under way. No record is in two files, and of
 // two of one file that are one in Redis any may be the last: a plan refuses such files.
-type loads struct {
-	server   *server
-	at       func(point string) error
-	progress func(ImportReport)
-	free     chan struct{}
+type Loads struct {
+	Server   *Server
+	At       func(point string) error
+	Progress func(ImportReport)
+	Free     chan struct{}
 	work     sync.WaitGroup
 	skip     atomic.Int64 // steps that are not tried as new records
 	quiet    atomic.Int64 // steps that are not tried as transactions
-	began    time.Time    // after the ticket was given
+	Began    time.Time    // after the ticket was given
 
-	mu     sync.Mutex
-	report *ImportReport
+	Mu     sync.Mutex
+	Report *ImportReport
 	err    error
 }
 
-// begin loads a batch, and waits where too many are under way.
-func (l *loads) begin(ctx context.Context, p put, groups []group) error {
+// Begin loads a batch, and waits where too many are under way.
+func (l *Loads) Begin(ctx context.Context, p Put, groups []sources.Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
 	select {
-	case l.free <- struct{}{}:
+	case l.Free <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	l.mu.Lock()
-	l.report.Records += int64(len(groups))
+	l.Mu.Lock()
+	l.Report.Records += int64(len(groups))
 	failed := l.err != nil
-	l.mu.Unlock()
+	l.Mu.Unlock()
 	if failed {
-		<-l.free
-		return errLoad
+		<-l.Free
+		return ErrLoad
 	}
 	l.work.Go(func() {
-		defer func() { <-l.free }()
+		defer func() { <-l.Free }()
 		err := l.load(ctx, p, groups)
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		l.Mu.Lock()
+		defer l.Mu.Unlock()
 		if l.err == nil {
 			l.err = err
 		}
-		if l.progress != nil && err == nil {
-			l.progress(*l.report)
+		if l.Progress != nil && err == nil {
+			l.Progress(*l.Report)
 		}
 	})
 	return nil
 }
 
-// end waits for all of them.
-func (l *loads) end() error {
+// End waits for all of them.
+func (l *Loads) End() error {
 	l.work.Wait()
 	return l.err
 }
 
-func (l *loads) count(p put, words []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, x := range p.items {
-		if len(x.living(p.now)) == 0 {
-			l.report.Over++
+func (l *Loads) count(p Put, words []string) {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	for _, x := range p.Items {
+		if len(x.living(p.Now)) == 0 {
+			l.Report.Over++
 		}
 	}
 	for _, w := range words {
 		switch w {
 		case "ok":
-			l.report.Written++
+			l.Report.Written++
 		case "same":
-			l.report.Same++
+			l.Report.Same++
 		case "stale":
-			l.report.Newer++
+			l.Report.Newer++
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package migrate
+package store
 
 import (
 	"cmp"
@@ -11,20 +11,21 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// takeAll reads records from Redis, with their times, in one round trip. The epoch is
+// TakeAll reads records from Redis, with their times, in one round trip. The epoch is
 // asked for before them and after them: it only grows.
-func (s *server) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
+func (s *Server) TakeAll(ctx context.Context, part string, epoch uint64, groups []sources.Group) ([][]*record.Record,
 	error) {
-	seen := s.seen.of(part)
+	seen := s.Seen.Of(part)
 	results, err := s.read(ctx, "read", func(b kernel.Builder) []kernel.Command {
 		commands := make([]kernel.Command, 0, 2+2*len(groups))
 		commands = append(commands, s.epochOf(b, part))
 		for _, g := range groups {
-			commands = append(commands, valueOf(b, s.moves[g.id.Move].Kind, g.id), b.Pexpiretime().Key(g.id.Key).Build())
+			commands = append(commands, valueOf(b, s.moves[g.ID.Move].Kind, g.ID), b.Pexpiretime().Key(g.ID.Key).Build())
 		}
 		return append(commands, s.epochOf(b, part))
 	})
@@ -34,9 +35,9 @@ func (s *server) takeAll(ctx context.Context, part string, epoch uint64, groups 
 	out := make([][]*record.Record, len(groups))
 	at := 1
 	for i, g := range groups {
-		mv := s.moves[g.id.Move]
+		mv := s.moves[g.ID.Move]
 		values, err := valuesOf(mv.Kind, results[at])
-		if err == nil && len(values) > maxValues {
+		if err == nil && len(values) > MaxValues {
 			err = ErrTooLarge
 		}
 		ms := int64(-1)
@@ -45,12 +46,12 @@ func (s *server) takeAll(ctx context.Context, part string, epoch uint64, groups 
 		}
 		at += 2
 		if refused, is := kernel.IsServerError(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
-			err = errType
+			err = ErrType
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading a record of %s: %w", g.id.Move, err)
+			return nil, fmt.Errorf("reading a record of %s: %w", g.ID.Move, err)
 		}
-		out[i], err = s.opened(mv, g.id, answer{more: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
+		out[i], err = s.Opened(mv, g.ID, Answer{More: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +60,8 @@ func (s *server) takeAll(ctx context.Context, part string, epoch uint64, groups 
 }
 
 // epochOf asks for what epochIs looks at.
-func (s *server) epochOf(b kernel.Builder, part string) kernel.Command {
-	return b.Hmget().Key(s.key).Field("epoch:"+part, "ticket:"+part).Build()
+func (s *Server) epochOf(b kernel.Builder, part string) kernel.Command {
+	return b.Hmget().Key(s.Key).Field("epoch:"+part, "ticket:"+part).Build()
 }
 
 // epochIs is nil if a part has this epoch, and the server has lost nothing.
@@ -79,9 +80,9 @@ func epochIn(replies []kernel.Reply, epoch, seen uint64) error {
 
 func epochHas(has []string, epoch, seen uint64) error {
 	switch {
-	case number(has[0]) < epoch || has[0] == "" || number(has[1]) < seen:
+	case Number(has[0]) < epoch || has[0] == "" || Number(has[1]) < seen:
 		return phase.ErrLost
-	case number(has[0]) > epoch:
+	case Number(has[0]) > epoch:
 		return phase.ErrEpoch
 	}
 	return nil
@@ -93,15 +94,15 @@ func valueOf(b kernel.Builder, kind keyspace.RecordKind, id record.ID) kernel.Co
 	case keyspace.FieldRecord:
 		return b.Hget().Key(id.Key).Field(id.Sub).Build()
 	case keyspace.HashRecord:
-		return b.Hrandfield().Key(id.Key).Count(maxValues/2 + 1).Withvalues().Build() // all, if there are no more
+		return b.Hrandfield().Key(id.Key).Count(MaxValues/2 + 1).Withvalues().Build() // all, if there are no more
 	case keyspace.MemberRecord:
 		return b.Sismember().Key(id.Key).Member(id.Sub).Build()
 	case keyspace.ScoredRecord:
 		return b.Zscore().Key(id.Key).Member(id.Sub).Build()
 	case keyspace.ElementRecord:
-		return b.Lrange().Key(id.Key).Start(0).Stop(maxValues).Build()
+		return b.Lrange().Key(id.Key).Start(0).Stop(MaxValues).Build()
 	case keyspace.EntryRecord:
-		return b.Xrange().Key(id.Key).Start("-").End("+").Count(maxValues).Build()
+		return b.Xrange().Key(id.Key).Start("-").End("+").Count(MaxValues).Build()
 	}
 	return b.Get().Key(id.Key).Build()
 }

@@ -1,4 +1,4 @@
-package migrate
+package store
 
 import (
 	"maps"
@@ -12,7 +12,7 @@ type tickets struct {
 	last map[string]uint64
 }
 
-func (t *tickets) of(part string) uint64 {
+func (t *tickets) Of(part string) uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.last[part]
@@ -23,11 +23,11 @@ func (t *tickets) saw(part string, ticket uint64) {
 	known := t.last[part] >= ticket
 	t.mu.RUnlock()
 	if !known {
-		t.sawAll(map[string]uint64{part: ticket})
+		t.SawAll(map[string]uint64{part: ticket})
 	}
 }
 
-func (t *tickets) sawAll(of map[string]uint64) {
+func (t *tickets) SawAll(of map[string]uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.last == nil {
@@ -38,7 +38,7 @@ func (t *tickets) sawAll(of map[string]uint64) {
 	}
 }
 
-func (t *tickets) all() map[string]uint64 {
+func (t *tickets) All() map[string]uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return maps.Clone(t.last)
