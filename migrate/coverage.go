@@ -23,9 +23,10 @@ type Unread struct {
 }
 
 // Covered reports whether every value is read or ignored.
-func (c *Coverage) Covered() bool { return *c.unread() == Unread{} }
+func (c *Coverage) Covered() bool { return *unreadOf(c) == Unread{} }
 
-func (c *Coverage) unread() *Unread {
+// unreadOf returns what of the sources no move reads.
+func unreadOf(c *Coverage) *Unread {
 	out := &Unread{}
 	for _, s := range c.Sources {
 		out.Values, out.Bytes = out.Values+s.Unread.Values, out.Bytes+s.Unread.Bytes
@@ -37,8 +38,8 @@ func (c *Coverage) unread() *Unread {
 // Names returns the names of the sources, sorted.
 func (c *Coverage) Names() []string { return slices.Sorted(maps.Keys(c.Sources)) }
 
-// end says which paths of a part have met nothing, when all files were read.
-func (c *Coverage) end(m *Migration, part string) {
+// endCoverage says which paths of a part have met nothing, when all files were read.
+func endCoverage(c *Coverage, m *sides, part string) {
 	for _, mv := range m.movesOf(part) {
 		if mv.Move == nil || mv.Move.Source == nil {
 			continue

@@ -72,7 +72,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 	}
 	report := &ExportReport{Part: part}
 	edits := map[string][]record.Edit{}
-	s := &sweep{m: m, part: part, epoch: is.Epoch, was: map[string]os.FileInfo{},
+	s := &sweep{m: m.sides, part: part, epoch: is.Epoch, was: map[string]os.FileInfo{},
 		reject: func(r *record.Reject) error {
 			if m.partOf[r.Move.Name] != part {
 				return nil
@@ -221,7 +221,7 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 		}
 		return nil
 	}
-	s := &sweep{m: m, part: part, epoch: epoch}
+	s := &sweep{m: m.sides, part: part, epoch: epoch}
 	s.found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
 		if in != file || len(ids) >= againBatch {
 			if err := flush(); err != nil {
@@ -285,3 +285,6 @@ func (m *Migration) unfitOf(records []*record.Record) *record.Reject {
 	}
 	return nil
 }
+
+// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
+var ErrTooMany = errors.New("there are more records than are taken in one go")

@@ -144,10 +144,3 @@ var fitness = []func(s serverFacts) string{
 		return "appendfsync is no: a crash of the machine loses what the kernel has not written; set everysec or always"
 	},
 }
-
-// costOf is about how much memory the server needs for a record beside the bytes of its key,
-// its name and its values.
-var costOf = map[keyspace.RecordKind]int64{
-	keyspace.StringRecord: 80, keyspace.FieldRecord: 72, keyspace.HashRecord: 120, keyspace.MemberRecord: 64,
-	keyspace.ScoredRecord: 96, keyspace.ElementRecord: 16, keyspace.EntryRecord: 32,
-}

@@ -14,9 +14,6 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// maxListed bounds the rejects and faults that a report lists. All are counted.
-const maxListed = 100
-
 // ImportOptions bound an import.
 type ImportOptions struct {
 	PerSecond int                // records; 0: as fast as it goes
@@ -80,7 +77,7 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		batch, size = make([]sources.Group, 0, len(full)), 0
 		return loads.Begin(ctx, follows, full)
 	}
-	err = m.groups(in, file, part, nil, func(g sources.Group) error {
+	err = m.sides.groups(in, file, part, nil, func(g sources.Group) error {
 		size += g.Bytes()
 		if batch = append(batch, g); len(batch) < o.Batch && size < sources.BatchBytes {
 			return nil
@@ -107,4 +104,41 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		err = fmt.Errorf("%s: it takes more than an hour: import it faster", file)
 	}
 	return errors.Join(err, disk.Unchanged(in))
+}
+
+// Plan reads the files and says what an import would do. It makes of each record what Redis
+// would have, and of that the file again, and compares.
+func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) {
+	if !m.known(part) {
+		return nil, m.wrong("plan", part, errUnknown)
+	}
+	is, err := m.Phase(part)
+	if err != nil {
+		return nil, err
+	}
+	p := &PlanReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
+	for _, fault := range m.unsupported(part) {
+		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
+	}
+	memory, err := m.sides.plan(ctx, p)
+	if err != nil {
+		return p, m.wrong("plan", part, err)
+	}
+	endCoverage(&p.Coverage, m.sides, part)
+	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
+		err = m.note(part, is.Epoch, func(n *noted) {
+			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, memory, unreadOf(&p.Coverage)
+		})
+	}
+	return p, err
+}
+
+// unsupported returns the moves of a part that cannot be written to both sides.
+func (m *Migration) unsupported(part string) (out []error) {
+	for _, mv := range m.sides.movesOf(part) {
+		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
 }

@@ -72,13 +72,13 @@ type Migration struct {
 	unseen   atomic.Bool // what others have seen is not known yet
 	ahead    ahead
 	pushes   pushes
+	sides    *sides
 	doubt    atomic.Bool // a write of this process may arrive yet
 	renewal  sync.Mutex
 	flight   flights
 	shadow   *shadow
 	stats    counters
-	exported sync.Map                              // path of a file → the parts that were exported to it
-	read     struct{ bytes, records atomic.Int64 } // of files, by commands
+	exported sync.Map // path of a file → the parts that were exported to it
 
 	life context.Context
 	end  context.CancelFunc
@@ -141,7 +141,9 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		}
 	}
 	m.files = sources.NewFiles(life, d, c.documents, c.wrote)
-	m.pushes.m = m
+	m.pushes.life, m.pushes.work, m.pushes.wait, m.pushes.do = life, &m.files.Work, c.Wait, m.push
+	m.sides = &sides{docs: m.docs, disk: d, server: m.server, parts: m.parts, moves: m.moves, partOf: m.partOf,
+		progressed: c.Progress}
 	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err
@@ -150,7 +152,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		m.marks, m.config.Shadow.Off = &marks.Log{}, true
 		m.unseen.Store(true)
 		_ = m.lookSeen() // without it: see settled
-		m.shadow = newShadow(m)
+		m.shadow = newShadow(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 		return m, nil
 	}
 	if err := m.enter(); err != nil {
@@ -162,7 +164,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		m.ahead.set(p.Name, unasked)
 	}
 	m.lookAhead(ctx)
-	m.shadow = newShadow(m)
+	m.shadow = newShadow(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 	m.work.Add(2)
 	go m.beat()
 	go m.connects()

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/internal/digests"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -38,29 +39,17 @@ type MoveCount struct {
 	Bytes   int64 // of keys and values as they are stored
 }
 
-// Plan reads the files and says what an import would do. It makes of each record what Redis
-// would have, and of that the file again, and compares.
-func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) {
-	if !m.known(part) {
-		return nil, m.wrong("plan", part, errUnknown)
-	}
-	is, err := m.Phase(part)
-	if err != nil {
-		return nil, err
-	}
-	p := &PlanReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
-	for _, fault := range m.unsupported(part) {
-		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
-	}
+// plan reads the files of a part, and adds what it finds to a report. memory is what the records need on the server.
+func (m *sides) plan(ctx context.Context, p *PlanReport) (memory int64, err error) {
 	all := &planning{PlanReport: p, counts: map[string]*MoveCount{},
 		seen: digests.Set{Room: m.disk.Room}, seed: maphash.MakeSeed()}
 	defer all.seen.Close()
-	for _, mv := range m.movesOf(part) {
+	for _, mv := range m.movesOf(p.Part) {
 		all.counts[mv.Name] = &MoveCount{Move: mv.Name}
 	}
-	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
+	err = m.docs.Files(ctx, m.disk.Root, p.Part, func(file string) error {
 		p.Files++
-		if fault := m.planFile(ctx, part, file, all); fault != nil {
+		if fault := m.planFile(ctx, p.Part, file, all); fault != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -71,29 +60,10 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	if err == nil {
 		err = all.twins()
 	}
-	for _, mv := range m.movesOf(part) {
+	for _, mv := range m.movesOf(p.Part) {
 		p.Moves = append(p.Moves, *all.counts[mv.Name])
 	}
-	if err != nil {
-		return p, m.wrong("plan", part, err)
-	}
-	p.Coverage.end(m, part)
-	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
-		err = m.note(part, is.Epoch, func(n *noted) {
-			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, all.memory, p.Coverage.unread()
-		})
-	}
-	return p, err
-}
-
-// unsupported returns the moves of a part that cannot be written to both sides.
-func (m *Migration) unsupported(part string) (out []error) {
-	for _, mv := range m.movesOf(part) {
-		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
-			out = append(out, err)
-		}
-	}
-	return out
+	return all.memory, err
 }
 
 // planning describes what is known of a part while its files are read once.
@@ -116,7 +86,7 @@ var errTwins = errors.New("records of the files are one and the same in Redis, a
 
 // planFile reads a file, and makes of each record what Redis would have, and of that what the
 // file has in its place. Faults of records are counted as they come.
-func (m *Migration) planFile(ctx context.Context, part, file string, p *planning) error {
+func (m *sides) planFile(ctx context.Context, part, file string, p *planning) error {
 	in, err := m.disk.Open(file)
 	if err != nil || in == nil {
 		return err
@@ -153,7 +123,7 @@ type planList struct {
 }
 
 // record counts a record, and gives what Redis would give back for it.
-func (p *planning) record(m *Migration, file string, r *record.Record, lists map[string]*planList) (*record.Record,
+func (p *planning) record(m *sides, file string, r *record.Record, lists map[string]*planList) (*record.Record,
 	error) {
 	id := r.ID()
 	mv := m.moves[id.Move]
@@ -168,10 +138,10 @@ func (p *planning) record(m *Migration, file string, r *record.Record, lists map
 			lists[id.Move] = open
 		}
 		if open.values += len(values); open.values > store.MaxValues && open.values-len(values) <= store.MaxValues {
-			p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, ErrTooLarge))
+			p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, store.ErrTooLarge))
 		}
 	} else if len(values) > store.MaxValues {
-		p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, ErrTooLarge))
+		p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, store.ErrTooLarge))
 	}
 	size := int64(0)
 	for _, v := range values {
@@ -209,4 +179,11 @@ func (p *planning) twins() error {
 		}
 		last, begun = is, true
 	})
+}
+
+// costOf is about how much memory the server needs for a record beside the bytes of its key,
+// its name and its values.
+var costOf = map[keyspace.RecordKind]int64{
+	keyspace.StringRecord: 80, keyspace.FieldRecord: 72, keyspace.HashRecord: 120, keyspace.MemberRecord: 64,
+	keyspace.ScoredRecord: 96, keyspace.ElementRecord: 16, keyspace.EntryRecord: 32,
 }

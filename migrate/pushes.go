@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -10,9 +11,12 @@ import (
 // pushes bring records of files to Redis for the writers of this process: those of one file
 // that wait together share one ticket and one reading of the file.
 type pushes struct {
-	m  *Migration
-	mu sync.Mutex
-	of map[pushTo]*pushing
+	life context.Context
+	work *sync.WaitGroup // of those under way
+	wait time.Duration   // how long one may take
+	do   func(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID) error
+	mu   sync.Mutex
+	of   map[pushTo]*pushing
 }
 
 // pushTo describes what pushes have in common that can be done together.
@@ -37,9 +41,9 @@ type sharedPush struct {
 // push brings records to Redis. What was committed before it is called is in what is read.
 func (p *pushes) push(ctx context.Context, to pushTo, ids []record.ID) error {
 	p.mu.Lock()
-	if p.m.life.Err() != nil {
+	if p.life.Err() != nil {
 		p.mu.Unlock()
-		return context.Cause(p.m.life)
+		return context.Cause(p.life)
 	}
 	if p.of == nil {
 		p.of = map[pushTo]*pushing{}
@@ -56,7 +60,7 @@ func (p *pushes) push(ctx context.Context, to pushTo, ids []record.ID) error {
 	mine.ids = append(mine.ids, ids...)
 	if !is.busy {
 		is.busy = true
-		p.m.files.Work.Add(1)
+		p.work.Add(1)
 		go p.serve(to, is)
 	}
 	p.mu.Unlock()
@@ -70,7 +74,7 @@ func (p *pushes) push(ctx context.Context, to pushTo, ids []record.ID) error {
 
 // serve pushes until none waits.
 func (p *pushes) serve(to pushTo, is *pushing) {
-	defer p.m.files.Work.Done()
+	defer p.work.Done()
 	for {
 		p.mu.Lock()
 		s := is.next
@@ -80,8 +84,8 @@ func (p *pushes) serve(to pushTo, is *pushing) {
 			return
 		}
 		p.mu.Unlock()
-		ctx, cancel := context.WithTimeout(p.m.life, p.m.config.Wait)
-		s.err = p.m.push(ctx, to.part, to.epoch, map[string][]record.ID{to.file: s.ids})
+		ctx, cancel := context.WithTimeout(p.life, p.wait)
+		s.err = p.do(ctx, to.part, to.epoch, map[string][]record.ID{to.file: s.ids})
 		cancel()
 		close(s.done)
 	}

@@ -8,13 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
-	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -66,8 +64,12 @@ const maxClasses = 500
 
 // shadow compares what was read with the other side, apart from the caller.
 type shadow struct {
-	m      *Migration
+	life   context.Context
 	c      ShadowConfig
+	disk   *disk.Disk
+	partOf map[string]string // of a move
+	look   func(context.Context, record.ID) (epoch uint64, diffs []record.Difference, err error)
+	marked func(record.ID) (bool, error)
 	queue  chan record.ID
 	work   sync.WaitGroup
 	mu     sync.Mutex
@@ -78,11 +80,13 @@ type shadow struct {
 	compared, unequal, dropped, failed atomic.Int64
 }
 
-func newShadow(m *Migration) *shadow {
-	c := m.config.Shadow
+// newShadow begins to compare. look reads a record from both sides and compares; marked says whether it has a mark.
+func newShadow(life context.Context, c ShadowConfig, d *disk.Disk, partOf map[string]string,
+	look func(context.Context, record.ID) (epoch uint64, diffs []record.Difference, err error),
+	marked func(record.ID) (bool, error)) *shadow {
 	c.Workers, c.Queue = cmp.Or(c.Workers, 2), cmp.Or(c.Queue, 256)
 	c.Deadline, c.Settle = cmp.Or(c.Deadline, 2*time.Second), cmp.Or(c.Settle, 250*time.Millisecond)
-	s := &shadow{m: m, c: c, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
+	s := &shadow{life: life, c: c, disk: d, partOf: partOf, look: look, marked: marked, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
 		found: map[string]*shadowPart{}}
 	for range c.Workers {
 		s.work.Add(1)
@@ -106,7 +110,7 @@ func (s *shadow) compare(id record.ID) {
 		s.queued[id] = true
 	default:
 		s.dropped.Add(1)
-		s.part(s.m.partOf[id.Move]).Dropped++
+		s.part(s.partOf[id.Move]).Dropped++
 	}
 }
 
@@ -136,13 +140,13 @@ func (s *shadow) serve() {
 			continue
 		}
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(s.m.life, s.c.Deadline)
+		ctx, cancel := context.WithTimeout(s.life, s.c.Deadline)
 		epoch, diffs, err := s.guarded(ctx, id)
 		cancel()
 		s.report(id, epoch, diffs, err)
 		// A worker rests nine times as long as it has worked, so that comparisons take no time that
 		// reads need: beyond that they are dropped, and counted.
-		_ = disk.Pause(s.m.life, min(9*time.Since(began), maxRest))
+		_ = disk.Pause(s.life, min(9*time.Since(began), maxRest))
 	}
 }
 
@@ -154,56 +158,32 @@ func (s *shadow) guarded(ctx context.Context, id record.ID) (epoch uint64, diffs
 		}
 	}()
 	for n := 0; ; n++ {
-		is, diffs, err := s.look(ctx, id)
+		epoch, diffs, err := s.look(ctx, id)
 		if err != nil || len(diffs) == 0 {
-			return is.Epoch, nil, err
+			return epoch, nil, err
 		}
-		open, err := s.m.openMarks(s.m.partOf[id.Move])
+		marked, err := s.marked(id)
 		if err != nil {
-			return is.Epoch, nil, err
+			return epoch, nil, err
 		}
-		if open.has(id) {
-			return is.Epoch, nil, errMarked
+		if marked {
+			return epoch, nil, errMarked
 		}
 		if n > 0 {
-			return is.Epoch, diffs, nil
+			return epoch, diffs, nil
 		}
 		if err := disk.Pause(ctx, s.c.Settle); err != nil {
-			return is.Epoch, nil, err
+			return epoch, nil, err
 		}
 	}
 }
 
 var errMarked = errors.New("the record has a mark")
 
-// look reads both sides once.
-func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []record.Difference, err error) {
-	part, mv, err := s.m.part(id)
-	if err != nil {
-		return is, nil, err
-	}
-	if is, err = s.m.settled(ctx, part); err != nil {
-		return is, nil, err
-	}
-	if !phase.Of(is.Phase).Both() {
-		return is, nil, phase.ErrEpoch
-	}
-	defer s.m.flight.begin(part, is.Epoch)()
-	file, err := s.m.readFiles(ctx, id)
-	if err != nil {
-		return is, nil, err
-	}
-	stored, err := s.m.readRedis(ctx, part, mv, is.Epoch, id)
-	if err != nil {
-		return is, nil, err
-	}
-	return is, sources.Different(mv, file, stored), nil
-}
-
 func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.part(s.m.partOf[id.Move])
+	p := s.part(s.partOf[id.Move])
 	switch {
 	case errors.Is(err, errMarked), errors.Is(err, phase.ErrEpoch):
 		return // neither equal nor different: it is being written
@@ -291,17 +271,17 @@ func (s *shadow) merge(ctx context.Context, found map[string]*shadowPart) error 
 
 // change changes what all processes have found.
 func (s *shadow) change(ctx context.Context, do func(all map[string]*shadowPart)) error {
-	lock, err := s.m.disk.Lock(ctx, filepath.Join(s.m.disk.Own, disk.LockFolder, "shadow"), false)
+	lock, err := s.disk.Lock(ctx, filepath.Join(s.disk.Own, disk.LockFolder, "shadow"), false)
 	if err != nil {
 		return err
 	}
 	defer lock.Free()
 	all := map[string]*shadowPart{}
-	if _, err := disk.ReadJSON(s.m.disk.ShadowPath(), &all); err != nil {
+	if _, err := disk.ReadJSON(s.disk.ShadowPath(), &all); err != nil {
 		return err
 	}
 	do(all)
-	return s.m.disk.WriteJSON(s.m.disk.ShadowPath(), all)
+	return s.disk.WriteJSON(s.disk.ShadowPath(), all)
 }
 
 func (p *shadowPart) merge(q *shadowPart) {
@@ -317,32 +297,9 @@ func (p *shadowPart) merge(q *shadowPart) {
 	}
 }
 
-// sharedShadow returns what all processes have found of a part in an epoch.
-func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal int64, err error) {
+// foundOf returns what all processes have found of a part; nil: nothing.
+func foundOf(d *disk.Disk, part string) (*shadowPart, error) {
 	all := map[string]*shadowPart{}
-	if _, err := disk.ReadJSON(m.disk.ShadowPath(), &all); err != nil || all[part] == nil {
-		return 0, 0, err
-	}
-	p := all[part]
-	if p.Epoch == epoch {
-		compared = p.Compared
-	}
-	for _, c := range p.Classes {
-		if c.Epoch == epoch {
-			unequal++
-		}
-	}
-	return compared, unequal, nil
-}
-
-// Classes returns the differences that comparisons of all processes have found in a part, those
-// seen last first. cut is how many were of classes beyond the most that are kept.
-func (m *Migration) Classes(part string) (out []Class, cut int64, err error) {
-	all := map[string]*shadowPart{}
-	if _, err := disk.ReadJSON(m.disk.ShadowPath(), &all); err != nil || all[part] == nil {
-		return nil, 0, err
-	}
-	out = all[part].Classes
-	slices.SortFunc(out, func(a, b Class) int { return b.Last.Compare(a.Last) })
-	return out, all[part].Cut, nil
+	_, err := disk.ReadJSON(d.ShadowPath(), &all)
+	return all[part], err
 }

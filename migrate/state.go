@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"slices"
+
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -176,4 +178,19 @@ func (m *Migration) locked(name string) (*disk.Lock, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), disk.LockWait)
 	defer cancel()
 	return m.disk.Lock(ctx, filepath.Join(m.disk.Own, disk.LockFolder, name), false)
+}
+
+// inPhase returns the state of a part whose phase is one of those given.
+func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phase.Phase) (PartState, error) {
+	if !m.known(part) {
+		return PartState{}, m.wrong(op, part, errUnknown)
+	}
+	if _, err := m.link.Get(); err != nil {
+		return PartState{}, m.wrong(op, part, err)
+	}
+	is, err := m.settled(ctx, part)
+	if err == nil && !slices.Contains(phases, is.Phase) {
+		err = fmt.Errorf("the part is in phase %s", is.Phase)
+	}
+	return is, m.wrong(op, part, err)
 }

@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,12 +17,11 @@ import (
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
-	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
 // groups calls each for the records of a document, those of one list together.
-func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverages, each func(sources.Group) error,
+func (m *sides) groups(in io.Reader, file, part string, cover record.Coverages, each func(sources.Group) error,
 	reject func(*record.Reject) error) error {
 	lists := map[string]*sources.Group{} // by move
 	give := each
@@ -52,7 +50,7 @@ func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverag
 			open.Records = append(open.Records, r)
 			all := store.Item{Move: m.moves[id.Move], Records: open.Records}
 			if len(open.Records)%64 == 0 && all.Size() > store.MaxValues {
-				return fmt.Errorf("%s: %w", file, ErrTooLarge)
+				return fmt.Errorf("%s: %w", file, store.ErrTooLarge)
 			}
 			return nil
 		}
@@ -74,16 +72,28 @@ func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverag
 const progressEvery = 500
 
 // readOne counts a record that was read.
-func (m *Migration) readOne() {
+func (m *sides) readOne() {
 	if n := m.read.records.Add(1); n%progressEvery == 0 {
 		m.progress()
 	}
 }
 
-func (m *Migration) progress() {
-	if m.config.Progress != nil {
-		m.config.Progress(m.read.bytes.Load(), m.read.records.Load())
+func (m *sides) progress() {
+	if m.progressed != nil {
+		m.progressed(m.read.bytes.Load(), m.read.records.Load())
 	}
+}
+
+// sides is both sides of a migration, as commands read them that look at all of a part.
+type sides struct {
+	docs       sources.Documents
+	disk       *disk.Disk
+	server     *store.Server
+	parts      []sources.PartOf
+	moves      map[string]sources.MoveOf
+	partOf     map[string]string                     // of a move
+	progressed func(bytes, records int64)            // Config.Progress
+	read       struct{ bytes, records atomic.Int64 } // of files
 }
 
 // counted counts what is read of a file.
@@ -98,28 +108,9 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Size returns how many files a part has now, and their bytes.
-func (m *Migration) Size(ctx context.Context, part string) (files, bytes int64, err error) {
-	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
-		path, err := m.disk.Source(file)
-		if err != nil {
-			return err
-		}
-		is, err := os.Stat(path)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			files, bytes = files+1, bytes+is.Size()
-		}
-		return err
-	})
-	return files, bytes, m.wrong("look at the files", part, err)
-}
-
 // sweep reads all of a part, on both sides, with what it finds.
 type sweep struct {
-	m      *Migration
+	m      *sides
 	part   string
 	epoch  uint64
 	pace   *pace
@@ -136,9 +127,6 @@ type sweep struct {
 	was     map[string]os.FileInfo
 	cover   record.Coverages // what of the files is read; nil: it is not asked for
 }
-
-// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
-var ErrTooMany = errors.New("there are more records than are taken in one go")
 
 // digest returns a number for an identity, another one with each seed.
 func digest(seed maphash.Seed, key, sub string) uint64 {
@@ -173,7 +161,7 @@ func (s *sweep) run(ctx context.Context) error {
 	return nil
 }
 
-func (m *Migration) movesOf(part string) []MoveOf {
+func (m *sides) movesOf(part string) []sources.MoveOf {
 	for _, p := range m.parts {
 		if p.Name == part {
 			return p.Moves
@@ -273,7 +261,7 @@ func (s *sweep) fetched(file string, f *fetch) error {
 }
 
 // scan looks for records of Redis that no file has.
-func (s *sweep) scan(ctx context.Context, mv MoveOf) error {
+func (s *sweep) scan(ctx context.Context, mv sources.MoveOf) error {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan scanned, 1)
 	var work sync.WaitGroup
@@ -305,7 +293,7 @@ type scanned struct {
 // pages reads one page while the one before is looked at.
 func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 	defer close(to)
-	raw, err := s.m.link.Raw()
+	raw, err := s.m.server.Raw()
 	if err != nil {
 		select {
 		case to <- scanned{nil, err}:
@@ -327,8 +315,8 @@ func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 }
 
 // members looks at what of a key is a record.
-func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
-	raw, err := s.m.link.Raw()
+func (s *sweep) members(ctx context.Context, mv sources.MoveOf, key string) error {
+	raw, err := s.m.server.Raw()
 	if err != nil {
 		return err
 	}
@@ -371,7 +359,7 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 	}
 }
 
-func (s *sweep) one(ctx context.Context, mv MoveOf, key, sub string) error {
+func (s *sweep) one(ctx context.Context, mv sources.MoveOf, key, sub string) error {
 	sum := digest(s.seed, key, sub)
 	if known, err := s.known.Has(sum); known || err != nil {
 		return err
@@ -417,17 +405,5 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	return disk.Pause(ctx, ahead)
 }
 
-// inPhase returns the state of a part whose phase is one of those given.
-func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phase.Phase) (PartState, error) {
-	if !m.known(part) {
-		return PartState{}, m.wrong(op, part, errUnknown)
-	}
-	if _, err := m.link.Get(); err != nil {
-		return PartState{}, m.wrong(op, part, err)
-	}
-	is, err := m.settled(ctx, part)
-	if err == nil && !slices.Contains(phases, is.Phase) {
-		err = fmt.Errorf("the part is in phase %s", is.Phase)
-	}
-	return is, m.wrong(op, part, err)
-}
+// maxListed bounds the rejects and faults that a report lists. All are counted.
+const maxListed = 100

@@ -88,7 +88,7 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	}
 	report := &VerifyReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
 	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
-	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond), cover: report.Sources,
+	s := &sweep{m: m.sides, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond), cover: report.Sources,
 		reject: func(r *record.Reject) error {
 			if m.partOf[r.Move.Name] == part {
 				report.Rejected++
@@ -105,10 +105,10 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
 	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
 	report.Equal = report.Records - v.apart
-	report.Coverage.end(m, part)
+	endCoverage(&report.Coverage, m.sides, part)
 	if err == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.Verified, n.Unread = n.Verified || report.Whole(), report.Coverage.unread()
+			n.Verified, n.Unread = n.Verified || report.Whole(), unreadOf(&report.Coverage)
 		})
 	}
 	if err == nil && report.Whole() {
