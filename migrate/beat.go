@@ -51,7 +51,7 @@ func (m *Migration) beat() {
 			_, _, err := m.Replay(ctx)
 			cancel()
 			_ = m.marks.FlushLazily() // what is not written now is a comparison more later
-			_ = m.shadow.save()
+			_ = m.shadow.Save()
 			wait := m.config.Lease / 20
 			if err != nil {
 				wait = m.config.Lease / 5

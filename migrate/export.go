@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
@@ -47,7 +48,7 @@ type ExportReport struct {
 }
 
 func (r *ExportReport) refuse(bad *record.Reject) {
-	if r.Refused++; len(r.Refusals) < maxListed {
+	if r.Refused++; len(r.Refusals) < sides.MaxListed {
 		r.Refusals = append(r.Refusals, bad)
 	}
 }
@@ -72,17 +73,17 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 	}
 	report := &ExportReport{Part: part}
 	edits := map[string][]record.Edit{}
-	s := &sweep{m: m.sides, part: part, epoch: is.Epoch, was: map[string]os.FileInfo{},
-		reject: func(r *record.Reject) error {
+	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: is.Epoch, Was: map[string]os.FileInfo{},
+		Reject: func(r *record.Reject) error {
 			if m.partOf[r.Move.Name] != part {
 				return nil
 			}
-			if report.Rejected++; len(report.Rejects) < maxListed {
+			if report.Rejected++; len(report.Rejects) < sides.MaxListed {
 				report.Rejects = append(report.Rejects, r)
 			}
 			return nil
 		}}
-	s.found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
+	s.Found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
 		if diffs[0].Kind == record.DiffExtra && stored == nil {
 			all, err := m.server.TakeAll(ctx, part, is.Epoch, []sources.Group{g})
 			if err != nil {
@@ -96,7 +97,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 		edits[file] = append(edits[file], sources.EditsOf(m.moves[g.ID.Move], g.ID, stored)...)
 		return nil
 	}
-	err = s.run(ctx)
+	err = s.Run(ctx)
 	if err == nil {
 		err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 			if edits[file] == nil {
@@ -113,7 +114,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 			break
 		}
 		report.Files, report.Paths = report.Files+1, append(report.Paths, file)
-		err = m.exportFile(ctx, report, to, file, edits[file], s.was[file])
+		err = m.exportFile(ctx, report, to, file, edits[file], s.Was[file])
 	}
 	report.Records = s.Records
 	return report, m.wrong("export", part, err)
@@ -221,8 +222,8 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 		}
 		return nil
 	}
-	s := &sweep{m: m.sides, part: part, epoch: epoch}
-	s.found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: epoch}
+	s.Found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
 		if in != file || len(ids) >= againBatch {
 			if err := flush(); err != nil {
 				return err
@@ -231,7 +232,7 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 		file, ids = in, append(ids, g.ID)
 		return nil
 	}
-	if err = s.run(ctx); err == nil {
+	if err = s.Run(ctx); err == nil {
 		err = flush()
 	}
 	if err == nil && refused.Count > 0 {
@@ -268,7 +269,7 @@ func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids 
 		for i, g := range some {
 			if bad := m.unfitOf(stored[i]); bad == nil {
 				out = append(out, g.ID)
-			} else if refused.Count++; len(refused.Rejects) < maxListed {
+			} else if refused.Count++; len(refused.Rejects) < sides.MaxListed {
 				refused.Rejects = append(refused.Rejects, bad)
 			}
 		}

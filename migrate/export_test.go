@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright/migrate/internal/digests"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -37,7 +38,7 @@ func Abandon(m *Migration) { m.lock.Free() }
 func Compared(m *Migration, id record.ID) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, diffs, err := m.shadow.guarded(ctx, id)
+	_, diffs, err := m.shadow.Guarded(ctx, id)
 	if err == nil && len(diffs) > 0 {
 		err = errors.New("it differs")
 	}
@@ -45,7 +46,7 @@ func Compared(m *Migration, id record.ID) error {
 }
 
 // HasMark says why a record is not compared.
-var HasMark = errMarked
+var HasMark = shadow.ErrMarked
 
 // Serving reports whether a file is being written, and no other change waits for it.
 func Serving(m *Migration, file string) bool {
@@ -107,7 +108,7 @@ func HoldLock(path string) (free func(), err error) {
 func EndsWhileBegun(m *Migration, what string) bool {
 	mu := &m.files.Mu
 	if what == "a push" {
-		mu = &m.pushes.mu
+		mu = &m.pushes.Mu
 	}
 	mu.Lock()
 	defer mu.Unlock()

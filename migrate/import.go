@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
@@ -42,7 +43,7 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 		return nil, err
 	}
 	o.Batch = min(max(cmp.Or(o.Batch, 500), 1), 5000)
-	pace := newPace(o.PerSecond)
+	pace := sides.NewPace(o.PerSecond)
 	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 		report.Files++
 		return m.importFile(ctx, part, is.Epoch, file, report, o, pace)
@@ -54,7 +55,7 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 }
 
 func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, file string,
-	report *ImportReport, o ImportOptions, pace *pace) error {
+	report *ImportReport, o ImportOptions, pace *sides.Pace) error {
 	ticket, err := m.server.NewTicket(ctx, part, epoch) // before the file is opened
 	if err != nil {
 		return err
@@ -70,14 +71,14 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	var batch []sources.Group
 	size := 0
 	flush := func() error {
-		if err := pace.wait(ctx, len(batch)); err != nil {
+		if err := pace.Wait(ctx, len(batch)); err != nil {
 			return err
 		}
 		full := batch
 		batch, size = make([]sources.Group, 0, len(full)), 0
 		return loads.Begin(ctx, follows, full)
 	}
-	err = m.sides.groups(in, file, part, nil, func(g sources.Group) error {
+	err = m.sides.Groups(in, file, part, nil, func(g sources.Group) error {
 		size += g.Bytes()
 		if batch = append(batch, g); len(batch) < o.Batch && size < sources.BatchBytes {
 			return nil
@@ -89,7 +90,7 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		}
 		loads.Mu.Lock()
 		defer loads.Mu.Unlock()
-		if report.Rejected++; len(report.Rejects) < maxListed {
+		if report.Rejected++; len(report.Rejects) < sides.MaxListed {
 			report.Rejects = append(report.Rejects, r)
 		}
 		return nil
@@ -120,14 +121,14 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	for _, fault := range m.unsupported(part) {
 		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
 	}
-	memory, err := m.sides.plan(ctx, p)
+	memory, err := m.sides.Plan(ctx, p)
 	if err != nil {
 		return p, m.wrong("plan", part, err)
 	}
-	endCoverage(&p.Coverage, m.sides, part)
+	sides.EndCoverage(&p.Coverage, m.sides, part)
 	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, memory, unreadOf(&p.Coverage)
+			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, memory, sides.UnreadOf(&p.Coverage)
 		})
 	}
 	return p, err
@@ -135,7 +136,7 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 
 // unsupported returns the moves of a part that cannot be written to both sides.
 func (m *Migration) unsupported(part string) (out []error) {
-	for _, mv := range m.sides.movesOf(part) {
+	for _, mv := range m.sides.MovesOf(part) {
 		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
 			out = append(out, err)
 		}

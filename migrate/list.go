@@ -43,7 +43,7 @@ func (m *Migration) List(ctx context.Context, move, key string) ([]*record.Recor
 		}
 		if err == nil && phase.Of(is.Phase).Compares != phase.None {
 			for _, r := range out[:min(len(out), maxCompared)] {
-				m.shadow.compare(r.ID())
+				m.shadow.Compare(r.ID())
 			}
 		}
 		return out, m.wrong("list", part, err)

@@ -18,6 +18,8 @@ import (
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/shadow"
+	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
@@ -71,12 +73,12 @@ type Migration struct {
 	name     atomic.Uint64
 	unseen   atomic.Bool // what others have seen is not known yet
 	ahead    ahead
-	pushes   pushes
-	sides    *sides
+	pushes   sources.Pushes
+	sides    *sides.Sides
 	doubt    atomic.Bool // a write of this process may arrive yet
 	renewal  sync.Mutex
 	flight   flights
-	shadow   *shadow
+	shadow   *shadow.Comparisons
 	stats    counters
 	exported sync.Map // path of a file → the parts that were exported to it
 
@@ -141,9 +143,9 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		}
 	}
 	m.files = sources.NewFiles(life, d, c.documents, c.wrote)
-	m.pushes.life, m.pushes.work, m.pushes.wait, m.pushes.do = life, &m.files.Work, c.Wait, m.push
-	m.sides = &sides{docs: m.docs, disk: d, server: m.server, parts: m.parts, moves: m.moves, partOf: m.partOf,
-		progressed: c.Progress}
+	m.pushes.Life, m.pushes.Work, m.pushes.Wait, m.pushes.Do = life, &m.files.Work, c.Wait, m.push
+	m.sides = &sides.Sides{Docs: m.docs, Disk: d, Server: m.server, Parts: m.parts, Moves: m.moves, PartOf: m.partOf,
+		Progressed: c.Progress}
 	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err
@@ -152,7 +154,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		m.marks, m.config.Shadow.Off = &marks.Log{}, true
 		m.unseen.Store(true)
 		_ = m.lookSeen() // without it: see settled
-		m.shadow = newShadow(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
+		m.shadow = shadow.New(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 		return m, nil
 	}
 	if err := m.enter(); err != nil {
@@ -164,7 +166,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		m.ahead.set(p.Name, unasked)
 	}
 	m.lookAhead(ctx)
-	m.shadow = newShadow(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
+	m.shadow = shadow.New(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 	m.work.Add(2)
 	go m.beat()
 	go m.connects()
@@ -231,11 +233,11 @@ func (m *Migration) enter() error {
 // next process, or for Replay.
 func (m *Migration) Close() error {
 	m.once.Do(func() {
-		m.shadow.close()
+		m.shadow.Close()
 		m.files.Mu.Lock() // none begins a write or a push that is not waited for
-		m.pushes.mu.Lock()
+		m.pushes.Mu.Lock()
 		m.end()
-		m.pushes.mu.Unlock()
+		m.pushes.Mu.Unlock()
 		m.files.Mu.Unlock()
 		m.work.Wait()
 		m.files.Work.Wait()
@@ -319,7 +321,7 @@ type Stats struct {
 // Stats says what this process has done.
 func (m *Migration) Stats() Stats {
 	return Stats{Replayed: m.stats.replayed.Load(), Deferred: m.stats.deferred.Load(),
-		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
+		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.Stats()}
 }
 
 // flights holds the calls that are under way, by the epoch that they began with: a process

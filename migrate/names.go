@@ -3,6 +3,8 @@ package migrate
 import (
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/shadow"
+	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 )
@@ -14,6 +16,20 @@ type (
 	PartOf = sources.PartOf
 	// MoveOf describes what the engine must know of a move.
 	MoveOf = sources.MoveOf
+	// PlanReport describes what an import would do, from the files alone.
+	PlanReport = sides.PlanReport
+	// MoveCount represents the records of a move.
+	MoveCount = sides.MoveCount
+	// Coverage describes what of the sources of a part the moves of all parts read.
+	Coverage = sides.Coverage
+	// Unread counts the values that no move reads, and the places where a path meets another shape than its own.
+	Unread = sides.Unread
+	// ShadowConfig bounds the comparisons that reads cause. The zero value is a good choice.
+	ShadowConfig = shadow.Config
+	// ShadowStats holds the comparisons of this process.
+	ShadowStats = shadow.Stats
+	// Class represents a kind of difference that comparisons have found. It holds no value.
+	Class = shadow.Class
 	// PartState represents the phase of a part.
 	PartState = disk.PartState
 	// ImportReport describes what an import has done.

@@ -287,7 +287,7 @@ func (m *Migration) Read(ctx context.Context, id record.ID) ([]*record.Record, e
 			continue
 		}
 		if err == nil && phase.Of(is.Phase).Compares != phase.None {
-			m.shadow.compare(id)
+			m.shadow.Compare(id)
 		}
 		return out, m.wrong("read", part, err)
 	}

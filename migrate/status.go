@@ -8,6 +8,7 @@ import (
 
 	"slices"
 
+	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -106,7 +107,7 @@ func (m *Migration) Size(ctx context.Context, part string) (files, bytes int64, 
 // Classes returns the differences that comparisons of all processes have found in a part, those
 // seen last first. cut is how many were of classes beyond the most that are kept.
 func (m *Migration) Classes(part string) (out []Class, cut int64, err error) {
-	p, err := foundOf(m.disk, part)
+	p, err := shadow.Found(m.disk, part)
 	if err != nil || p == nil {
 		return nil, 0, err
 	}
@@ -148,7 +149,7 @@ func (m *Migration) hasMark(id record.ID) (bool, error) {
 
 // sharedShadow returns what all processes have found of a part in an epoch.
 func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal int64, err error) {
-	p, err := foundOf(m.disk, part)
+	p, err := shadow.Found(m.disk, part)
 	if err != nil || p == nil {
 		return 0, 0, err
 	}

@@ -30,7 +30,7 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 		}
 		var errs []error
 		for file, ids := range byFile {
-			errs = append(errs, m.pushes.push(ctx, pushTo{part: part, file: file, epoch: epoch}, ids))
+			errs = append(errs, m.pushes.Push(ctx, sources.PushTo{Part: part, File: file, Epoch: epoch}, ids))
 		}
 		return errors.Join(errs...)
 	}

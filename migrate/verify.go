@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/shadow"
+	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
@@ -87,28 +89,28 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 		return nil, m.wrong("repair", part, err)
 	}
 	report := &VerifyReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
-	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
-	s := &sweep{m: m.sides, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond), cover: report.Sources,
-		reject: func(r *record.Reject) error {
+	v := &verification{m: m, o: o, is: is, report: report, classes: &shadow.Part{}}
+	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: is.Epoch, Pace: sides.NewPace(o.PerSecond), Cover: report.Sources,
+		Reject: func(r *record.Reject) error {
 			if m.partOf[r.Move.Name] == part {
 				report.Rejected++
 			}
 			return nil
 		}}
-	s.found = func(file string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+	s.Found = func(file string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
 		return v.add(ctx, looked{file, g.ID, len(g.Records) > 0})
 	}
-	err = s.run(ctx)
+	err = s.Run(ctx)
 	if err == nil {
 		err = v.flush(ctx)
 	}
 	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
 	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
 	report.Equal = report.Records - v.apart
-	endCoverage(&report.Coverage, m.sides, part)
+	sides.EndCoverage(&report.Coverage, m.sides, part)
 	if err == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.Verified, n.Unread = n.Verified || report.Whole(), unreadOf(&report.Coverage)
+			n.Verified, n.Unread = n.Verified || report.Whole(), sides.UnreadOf(&report.Coverage)
 		})
 	}
 	if err == nil && report.Whole() {
@@ -133,7 +135,7 @@ type verification struct {
 	o       VerifyOptions
 	is      PartState
 	report  *VerifyReport
-	classes *shadowPart
+	classes *shadow.Part
 	waiting []looked
 	apart   int64 // records of the files that are not equal
 }
@@ -165,7 +167,7 @@ func (v *verification) flush(ctx context.Context) error {
 		byFile[l.file] = append(byFile[l.file], l)
 	}
 	v.waiting = nil
-	if err := disk.Pause(ctx, v.m.shadow.c.Settle); err != nil {
+	if err := disk.Pause(ctx, v.m.shadow.Config.Settle); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
@@ -259,7 +261,7 @@ func (v *verification) endAsDeclared(ctx context.Context, id record.ID, file []*
 }
 
 func (v *verification) refuse(bad *record.Reject) {
-	if v.report.Refused++; len(v.report.Refusals) < maxListed {
+	if v.report.Refused++; len(v.report.Refusals) < sides.MaxListed {
 		v.report.Refusals = append(v.report.Refusals, bad)
 	}
 }
@@ -295,13 +297,13 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 	default:
 		v.report.Unequal++
 	}
-	if len(v.report.Differ) < maxListed {
+	if len(v.report.Differ) < sides.MaxListed {
 		v.report.Differ = append(v.report.Differ, Differing{id, diffs, digestOf(file), digestOf(stored)})
 	}
 	now := v.m.now()
 	for _, d := range diffs {
-		v.classes.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
-			Epoch: v.is.Epoch, Example: hidden(id)})
+		v.classes.Add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
+			Epoch: v.is.Epoch, Example: shadow.Hidden(id)})
 	}
 }
 
@@ -331,7 +333,7 @@ func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file 
 
 // clearClasses forgets the differences that reads have found: a verification has found none.
 func (m *Migration) clearClasses(ctx context.Context, part string) error {
-	return m.shadow.change(ctx, func(all map[string]*shadowPart) {
+	return m.shadow.Change(ctx, func(all map[string]*shadow.Part) {
 		if all[part] != nil {
 			all[part].Classes, all[part].Cut = nil, 0
 		}

@@ -12,6 +12,7 @@ type tickets struct {
 	last map[string]uint64
 }
 
+// Of returns the last ticket of a part.
 func (t *tickets) Of(part string) uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -27,6 +28,7 @@ func (t *tickets) saw(part string, ticket uint64) {
 	}
 }
 
+// SawAll takes over the tickets of parts, but for those that are earlier.
 func (t *tickets) SawAll(of map[string]uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,6 +40,7 @@ func (t *tickets) SawAll(of map[string]uint64) {
 	}
 }
 
+// All returns the last ticket of each part.
 func (t *tickets) All() map[string]uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -1,4 +1,4 @@
-package migrate
+package sides
 
 import (
 	"context"
@@ -39,15 +39,15 @@ type MoveCount struct {
 	Bytes   int64 // of keys and values as they are stored
 }
 
-// plan reads the files of a part, and adds what it finds to a report. memory is what the records need on the server.
-func (m *sides) plan(ctx context.Context, p *PlanReport) (memory int64, err error) {
+// Plan reads the files of a part, and adds what it finds to a report. memory is what the records need on the server.
+func (m *Sides) Plan(ctx context.Context, p *PlanReport) (memory int64, err error) {
 	all := &planning{PlanReport: p, counts: map[string]*MoveCount{},
-		seen: digests.Set{Room: m.disk.Room}, seed: maphash.MakeSeed()}
+		seen: digests.Set{Room: m.Disk.Room}, seed: maphash.MakeSeed()}
 	defer all.seen.Close()
-	for _, mv := range m.movesOf(p.Part) {
+	for _, mv := range m.MovesOf(p.Part) {
 		all.counts[mv.Name] = &MoveCount{Move: mv.Name}
 	}
-	err = m.docs.Files(ctx, m.disk.Root, p.Part, func(file string) error {
+	err = m.Docs.Files(ctx, m.Disk.Root, p.Part, func(file string) error {
 		p.Files++
 		if fault := m.planFile(ctx, p.Part, file, all); fault != nil {
 			if ctx.Err() != nil {
@@ -60,7 +60,7 @@ func (m *sides) plan(ctx context.Context, p *PlanReport) (memory int64, err erro
 	if err == nil {
 		err = all.twins()
 	}
-	for _, mv := range m.movesOf(p.Part) {
+	for _, mv := range m.MovesOf(p.Part) {
 		p.Moves = append(p.Moves, *all.counts[mv.Name])
 	}
 	return all.memory, err
@@ -76,7 +76,7 @@ type planning struct {
 }
 
 func (p *planning) fault(err error) {
-	if p.Faulty++; len(p.Faults) < maxListed {
+	if p.Faulty++; len(p.Faults) < MaxListed {
 		p.Faults = append(p.Faults, err)
 	}
 }
@@ -86,8 +86,8 @@ var errTwins = errors.New("records of the files are one and the same in Redis, a
 
 // planFile reads a file, and makes of each record what Redis would have, and of that what the
 // file has in its place. Faults of records are counted as they come.
-func (m *sides) planFile(ctx context.Context, part, file string, p *planning) error {
-	in, err := m.disk.Open(file)
+func (m *Sides) planFile(ctx context.Context, part, file string, p *planning) error {
+	in, err := m.Disk.Open(file)
 	if err != nil || in == nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func (m *sides) planFile(ctx context.Context, part, file string, p *planning) er
 	p.Bytes += in.Was.Size()
 	lists := map[string]*planList{}
 	defer m.progress()
-	err = m.docs.Back(ctx, &counted{in, &m.read.bytes}, file, p.Sources, func(r *record.Record) (*record.Record, error) {
-		if m.partOf[r.Move.Name] != part {
+	err = m.Docs.Back(ctx, &counted{in, &m.read.bytes}, file, p.Sources, func(r *record.Record) (*record.Record, error) {
+		if m.PartOf[r.Move.Name] != part {
 			return nil, ctx.Err()
 		}
 		m.readOne()
@@ -105,10 +105,10 @@ func (m *sides) planFile(ctx context.Context, part, file string, p *planning) er
 		p.fault(fault)
 		return nil
 	}, func(r *record.Reject) error {
-		if m.partOf[r.Move.Name] != part {
+		if m.PartOf[r.Move.Name] != part {
 			return nil
 		}
-		if p.Rejected++; len(p.Rejects) < maxListed {
+		if p.Rejected++; len(p.Rejects) < MaxListed {
 			p.Rejects = append(p.Rejects, r)
 		}
 		return nil
@@ -123,10 +123,10 @@ type planList struct {
 }
 
 // record counts a record, and gives what Redis would give back for it.
-func (p *planning) record(m *sides, file string, r *record.Record, lists map[string]*planList) (*record.Record,
+func (p *planning) record(m *Sides, file string, r *record.Record, lists map[string]*planList) (*record.Record,
 	error) {
 	id := r.ID()
-	mv := m.moves[id.Move]
+	mv := m.Moves[id.Move]
 	values := store.Stored(mv.Kind, []*record.Record{r})
 	count := p.counts[id.Move]
 	p.Records++

@@ -1,4 +1,6 @@
-package migrate
+// Package shadow compares records that were read with the other side, beside the caller and within bounds, and keeps what
+// all processes have found. How a record is compared is given to it.
+package shadow
 
 import (
 	"cmp"
@@ -17,8 +19,8 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// ShadowConfig bounds the comparisons that reads cause. The zero value is a good choice.
-type ShadowConfig struct {
+// Config bounds the comparisons that reads cause. The zero value is a good choice.
+type Config struct {
 	Off      bool          // nothing is compared
 	Workers  int           // that compare at a time; 0: 2
 	Queue    int           // records that wait to be compared; more are dropped and counted; 0: 256
@@ -26,8 +28,8 @@ type ShadowConfig struct {
 	Settle   time.Duration // after which a difference is looked at again; 0: 250 ms
 }
 
-// ShadowStats holds the comparisons of this process.
-type ShadowStats struct {
+// Stats holds the comparisons of this process.
+type Stats struct {
 	Compared int64 // to an end, equal or not
 	Unequal  int64 // different, twice, without a mark
 	Dropped  int64 // since too many waited
@@ -46,8 +48,8 @@ type Class struct {
 	Example string          `json:"example"` // a digest of an identity, the same for the same record
 }
 
-// shadowPart describes what all processes have found out about a part.
-type shadowPart struct {
+// Part describes what all processes have found out about a part.
+type Part struct {
 	Epoch    uint64  `json:"epoch"`
 	Compared int64   `json:"compared"` // in this epoch
 	Dropped  int64   `json:"dropped"`
@@ -62,10 +64,10 @@ const maxRest = 100 * time.Millisecond
 // maxClasses bounds the log of differences of a part.
 const maxClasses = 500
 
-// shadow compares what was read with the other side, apart from the caller.
-type shadow struct {
+// Comparisons compares what was read with the other side, apart from the caller.
+type Comparisons struct {
 	life   context.Context
-	c      ShadowConfig
+	Config Config
 	disk   *disk.Disk
 	partOf map[string]string // of a move
 	look   func(context.Context, record.ID) (epoch uint64, diffs []record.Difference, err error)
@@ -74,20 +76,20 @@ type shadow struct {
 	work   sync.WaitGroup
 	mu     sync.Mutex
 	queued map[record.ID]bool
-	found  map[string]*shadowPart // since the last save
+	found  map[string]*Part // since the last save
 	closed bool
 
 	compared, unequal, dropped, failed atomic.Int64
 }
 
-// newShadow begins to compare. look reads a record from both sides and compares; marked says whether it has a mark.
-func newShadow(life context.Context, c ShadowConfig, d *disk.Disk, partOf map[string]string,
+// New begins to compare. look reads a record from both sides and compares; marked says whether it has a mark.
+func New(life context.Context, c Config, d *disk.Disk, partOf map[string]string,
 	look func(context.Context, record.ID) (epoch uint64, diffs []record.Difference, err error),
-	marked func(record.ID) (bool, error)) *shadow {
+	marked func(record.ID) (bool, error)) *Comparisons {
 	c.Workers, c.Queue = cmp.Or(c.Workers, 2), cmp.Or(c.Queue, 256)
 	c.Deadline, c.Settle = cmp.Or(c.Deadline, 2*time.Second), cmp.Or(c.Settle, 250*time.Millisecond)
-	s := &shadow{life: life, c: c, disk: d, partOf: partOf, look: look, marked: marked, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
-		found: map[string]*shadowPart{}}
+	s := &Comparisons{life: life, Config: c, disk: d, partOf: partOf, look: look, marked: marked, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
+		found: map[string]*Part{}}
 	for range c.Workers {
 		s.work.Add(1)
 		go s.serve()
@@ -95,9 +97,9 @@ func newShadow(life context.Context, c ShadowConfig, d *disk.Disk, partOf map[st
 	return s
 }
 
-// compare lets a record be compared, unless too many wait. It costs the caller no time.
-func (s *shadow) compare(id record.ID) {
-	if s.c.Off {
+// Compare lets a record be compared, unless too many wait. It costs the caller no time.
+func (s *Comparisons) Compare(id record.ID) {
+	if s.Config.Off {
 		return
 	}
 	s.mu.Lock()
@@ -114,7 +116,8 @@ func (s *shadow) compare(id record.ID) {
 	}
 }
 
-func (s *shadow) close() {
+// Close ends the comparisons, and saves what was found.
+func (s *Comparisons) Close() {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
@@ -122,14 +125,15 @@ func (s *shadow) close() {
 	}
 	s.mu.Unlock()
 	s.work.Wait()
-	_ = s.save() // what is not saved is compared again
+	_ = s.Save() // what is not saved is compared again
 }
 
-func (s *shadow) stats() ShadowStats {
-	return ShadowStats{s.compared.Load(), s.unequal.Load(), s.dropped.Load(), s.failed.Load()}
+// Stats says what was compared.
+func (s *Comparisons) Stats() Stats {
+	return Stats{s.compared.Load(), s.unequal.Load(), s.dropped.Load(), s.failed.Load()}
 }
 
-func (s *shadow) serve() {
+func (s *Comparisons) serve() {
 	defer s.work.Done()
 	for id := range s.queue {
 		s.mu.Lock()
@@ -140,8 +144,8 @@ func (s *shadow) serve() {
 			continue
 		}
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(s.life, s.c.Deadline)
-		epoch, diffs, err := s.guarded(ctx, id)
+		ctx, cancel := context.WithTimeout(s.life, s.Config.Deadline)
+		epoch, diffs, err := s.Guarded(ctx, id)
 		cancel()
 		s.report(id, epoch, diffs, err)
 		// A worker rests nine times as long as it has worked, so that comparisons take no time that
@@ -150,8 +154,8 @@ func (s *shadow) serve() {
 	}
 }
 
-// guarded returns a comparison whose panic is an error.
-func (s *shadow) guarded(ctx context.Context, id record.ID) (epoch uint64, diffs []record.Difference, err error) {
+// Guarded returns a comparison whose panic is an error.
+func (s *Comparisons) Guarded(ctx context.Context, id record.ID) (epoch uint64, diffs []record.Difference, err error) {
 	defer func() {
 		if e := recover(); e != nil {
 			err = fmt.Errorf("a comparison of %s panicked", id.Move)
@@ -167,25 +171,26 @@ func (s *shadow) guarded(ctx context.Context, id record.ID) (epoch uint64, diffs
 			return epoch, nil, err
 		}
 		if marked {
-			return epoch, nil, errMarked
+			return epoch, nil, ErrMarked
 		}
 		if n > 0 {
 			return epoch, diffs, nil
 		}
-		if err := disk.Pause(ctx, s.c.Settle); err != nil {
+		if err := disk.Pause(ctx, s.Config.Settle); err != nil {
 			return epoch, nil, err
 		}
 	}
 }
 
-var errMarked = errors.New("the record has a mark")
+// ErrMarked is why a record was not compared.
+var ErrMarked = errors.New("the record has a mark")
 
-func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {
+func (s *Comparisons) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.part(s.partOf[id.Move])
 	switch {
-	case errors.Is(err, errMarked), errors.Is(err, phase.ErrEpoch):
+	case errors.Is(err, ErrMarked), errors.Is(err, phase.ErrEpoch):
 		return // neither equal nor different: it is being written
 	case err != nil:
 		s.failed.Add(1)
@@ -202,26 +207,26 @@ func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, e
 	}
 	now := time.Now()
 	for _, d := range diffs {
-		p.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
-			Example: hidden(id)})
+		p.Add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
+			Example: Hidden(id)})
 	}
 }
 
-// hidden returns a digest of an identity: a key may name a person.
-func hidden(id record.ID) string {
+// Hidden returns a digest of an identity: a key may name a person.
+func Hidden(id record.ID) string {
 	sum := sha256.Sum256([]byte(id.Move + "\x00" + id.Key + "\x00" + id.Sub))
 	return hex.EncodeToString(sum[:8])
 }
 
-func (s *shadow) part(name string) *shadowPart {
+func (s *Comparisons) part(name string) *Part {
 	if s.found[name] == nil {
-		s.found[name] = &shadowPart{}
+		s.found[name] = &Part{}
 	}
 	return s.found[name]
 }
 
-// add counts a difference with others of its class.
-func (p *shadowPart) add(c Class) {
+// Add counts a difference with others of its class.
+func (p *Part) Add(c Class) {
 	for i := range p.Classes {
 		if is := &p.Classes[i]; is.Move == c.Move && is.Path == c.Path && is.Kind == c.Kind {
 			is.Count += c.Count
@@ -236,16 +241,16 @@ func (p *shadowPart) add(c Class) {
 	p.Classes = append(p.Classes, c)
 }
 
-// save adds what this process has found to what all have.
-func (s *shadow) save() error {
+// Save adds what this process has found to what all have.
+func (s *Comparisons) Save() error {
 	s.mu.Lock()
 	found := s.found
-	s.found = map[string]*shadowPart{}
+	s.found = map[string]*Part{}
 	s.mu.Unlock()
 	if len(found) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.c.Deadline)
+	ctx, cancel := context.WithTimeout(context.Background(), s.Config.Deadline)
 	defer cancel()
 	err := s.merge(ctx, found)
 	if err != nil { // it counts the next time
@@ -258,25 +263,25 @@ func (s *shadow) save() error {
 	return err
 }
 
-func (s *shadow) merge(ctx context.Context, found map[string]*shadowPart) error {
-	return s.change(ctx, func(all map[string]*shadowPart) {
+func (s *Comparisons) merge(ctx context.Context, found map[string]*Part) error {
+	return s.Change(ctx, func(all map[string]*Part) {
 		for name, p := range found {
 			if all[name] == nil {
-				all[name] = &shadowPart{}
+				all[name] = &Part{}
 			}
 			all[name].merge(p)
 		}
 	})
 }
 
-// change changes what all processes have found.
-func (s *shadow) change(ctx context.Context, do func(all map[string]*shadowPart)) error {
+// Change changes what all processes have found.
+func (s *Comparisons) Change(ctx context.Context, do func(all map[string]*Part)) error {
 	lock, err := s.disk.Lock(ctx, filepath.Join(s.disk.Own, disk.LockFolder, "shadow"), false)
 	if err != nil {
 		return err
 	}
 	defer lock.Free()
-	all := map[string]*shadowPart{}
+	all := map[string]*Part{}
 	if _, err := disk.ReadJSON(s.disk.ShadowPath(), &all); err != nil {
 		return err
 	}
@@ -284,7 +289,7 @@ func (s *shadow) change(ctx context.Context, do func(all map[string]*shadowPart)
 	return s.disk.WriteJSON(s.disk.ShadowPath(), all)
 }
 
-func (p *shadowPart) merge(q *shadowPart) {
+func (p *Part) merge(q *Part) {
 	switch {
 	case q.Epoch > p.Epoch:
 		p.Epoch, p.Compared = q.Epoch, q.Compared
@@ -293,13 +298,13 @@ func (p *shadowPart) merge(q *shadowPart) {
 	}
 	p.Dropped, p.Failed, p.Cut = p.Dropped+q.Dropped, p.Failed+q.Failed, p.Cut+q.Cut
 	for _, c := range q.Classes {
-		p.add(c)
+		p.Add(c)
 	}
 }
 
-// foundOf returns what all processes have found of a part; nil: nothing.
-func foundOf(d *disk.Disk, part string) (*shadowPart, error) {
-	all := map[string]*shadowPart{}
+// Found returns what all processes have found of a part; nil: nothing.
+func Found(d *disk.Disk, part string) (*Part, error) {
+	all := map[string]*Part{}
 	_, err := disk.ReadJSON(d.ShadowPath(), &all)
 	return all[part], err
 }

@@ -1,4 +1,4 @@
-package migrate
+package sides
 
 import (
 	"maps"
@@ -23,10 +23,10 @@ type Unread struct {
 }
 
 // Covered reports whether every value is read or ignored.
-func (c *Coverage) Covered() bool { return *unreadOf(c) == Unread{} }
+func (c *Coverage) Covered() bool { return *UnreadOf(c) == Unread{} }
 
-// unreadOf returns what of the sources no move reads.
-func unreadOf(c *Coverage) *Unread {
+// UnreadOf returns what of the sources no move reads.
+func UnreadOf(c *Coverage) *Unread {
 	out := &Unread{}
 	for _, s := range c.Sources {
 		out.Values, out.Bytes = out.Values+s.Unread.Values, out.Bytes+s.Unread.Bytes
@@ -38,9 +38,9 @@ func unreadOf(c *Coverage) *Unread {
 // Names returns the names of the sources, sorted.
 func (c *Coverage) Names() []string { return slices.Sorted(maps.Keys(c.Sources)) }
 
-// endCoverage says which paths of a part have met nothing, when all files were read.
-func endCoverage(c *Coverage, m *sides, part string) {
-	for _, mv := range m.movesOf(part) {
+// EndCoverage says which paths of a part have met nothing, when all files were read.
+func EndCoverage(c *Coverage, m *Sides, part string) {
+	for _, mv := range m.MovesOf(part) {
 		if mv.Move == nil || mv.Move.Source == nil {
 			continue
 		}

@@ -1,4 +1,6 @@
-package migrate
+// Package sides reads all of a part from both sides, the files and Redis: to compare every record, and to say what an
+// import would do. It writes nothing, and does not know in which phase the part is.
+package sides
 
 import (
 	"context"
@@ -20,8 +22,8 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// groups calls each for the records of a document, those of one list together.
-func (m *sides) groups(in io.Reader, file, part string, cover record.Coverages, each func(sources.Group) error,
+// Groups calls each for the records of a document, those of one list together.
+func (m *Sides) Groups(in io.Reader, file, part string, cover record.Coverages, each func(sources.Group) error,
 	reject func(*record.Reject) error) error {
 	lists := map[string]*sources.Group{} // by move
 	give := each
@@ -34,10 +36,10 @@ func (m *sides) groups(in io.Reader, file, part string, cover record.Coverages, 
 		name        string
 		mine, alone bool
 	}
-	err := m.docs.Read(&counted{in, &m.read.bytes}, file, cover, func(r *record.Record) error {
+	err := m.Docs.Read(&counted{in, &m.read.bytes}, file, cover, func(r *record.Record) error {
 		id := r.ID()
 		if last.name != id.Move {
-			last.name, last.mine, last.alone = id.Move, m.partOf[id.Move] == part, !sources.Ordered(m.moves[id.Move].Kind)
+			last.name, last.mine, last.alone = id.Move, m.PartOf[id.Move] == part, !sources.Ordered(m.Moves[id.Move].Kind)
 		}
 		if !last.mine {
 			return nil
@@ -48,7 +50,7 @@ func (m *sides) groups(in io.Reader, file, part string, cover record.Coverages, 
 		open := lists[id.Move]
 		if open != nil && open.ID == id {
 			open.Records = append(open.Records, r)
-			all := store.Item{Move: m.moves[id.Move], Records: open.Records}
+			all := store.Item{Move: m.Moves[id.Move], Records: open.Records}
 			if len(open.Records)%64 == 0 && all.Size() > store.MaxValues {
 				return fmt.Errorf("%s: %w", file, store.ErrTooLarge)
 			}
@@ -72,27 +74,27 @@ func (m *sides) groups(in io.Reader, file, part string, cover record.Coverages, 
 const progressEvery = 500
 
 // readOne counts a record that was read.
-func (m *sides) readOne() {
+func (m *Sides) readOne() {
 	if n := m.read.records.Add(1); n%progressEvery == 0 {
 		m.progress()
 	}
 }
 
-func (m *sides) progress() {
-	if m.progressed != nil {
-		m.progressed(m.read.bytes.Load(), m.read.records.Load())
+func (m *Sides) progress() {
+	if m.Progressed != nil {
+		m.Progressed(m.read.bytes.Load(), m.read.records.Load())
 	}
 }
 
-// sides is both sides of a migration, as commands read them that look at all of a part.
-type sides struct {
-	docs       sources.Documents
-	disk       *disk.Disk
-	server     *store.Server
-	parts      []sources.PartOf
-	moves      map[string]sources.MoveOf
-	partOf     map[string]string                     // of a move
-	progressed func(bytes, records int64)            // Config.Progress
+// Sides is both sides of a migration, as commands read them that look at all of a part.
+type Sides struct {
+	Docs       sources.Documents
+	Disk       *disk.Disk
+	Server     *store.Server
+	Parts      []sources.PartOf
+	Moves      map[string]sources.MoveOf
+	PartOf     map[string]string                     // of a move
+	Progressed func(bytes, records int64)            // Config.Progress
 	read       struct{ bytes, records atomic.Int64 } // of files
 }
 
@@ -108,14 +110,14 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sweep reads all of a part, on both sides, with what it finds.
-type sweep struct {
-	m      *sides
-	part   string
-	epoch  uint64
-	pace   *pace
-	found  func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error
-	reject func(*record.Reject) error
+// Sweep reads all of a part, on both sides, with what it finds.
+type Sweep struct {
+	Sides  *Sides
+	Part   string
+	Epoch  uint64
+	Pace   *Pace
+	Found  func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error
+	Reject func(*record.Reject) error
 
 	Records int64 // of the files
 	Bytes   int64
@@ -124,8 +126,8 @@ type sweep struct {
 	seed    maphash.Seed
 	known   digests.Set  // of the IDs of the files
 	extra   digests.Once // of those that no file has: SCAN may give one again
-	was     map[string]os.FileInfo
-	cover   record.Coverages // what of the files is read; nil: it is not asked for
+	Was     map[string]os.FileInfo
+	Cover   record.Coverages // what of the files is read; nil: it is not asked for
 }
 
 // digest returns a number for an identity, another one with each seed.
@@ -137,13 +139,13 @@ func digest(seed maphash.Seed, key, sub string) uint64 {
 	return sum
 }
 
-// run compares every record of the files with Redis, and looks for those of Redis that no
+// Run compares every record of the files with Redis, and looks for those of Redis that no
 // file has.
-func (s *sweep) run(ctx context.Context) error {
-	s.seed, s.known.Room, s.extra.Room = maphash.MakeSeed(), s.m.disk.Room, s.m.disk.Room
+func (s *Sweep) Run(ctx context.Context) error {
+	s.seed, s.known.Room, s.extra.Room = maphash.MakeSeed(), s.Sides.Disk.Room, s.Sides.Disk.Room
 	defer s.known.Close()
 	defer s.extra.Close()
-	err := s.m.docs.Files(ctx, s.m.disk.Root, s.part, func(file string) error {
+	err := s.Sides.Docs.Files(ctx, s.Sides.Disk.Root, s.Part, func(file string) error {
 		s.Files++
 		return s.file(ctx, file)
 	})
@@ -153,7 +155,7 @@ func (s *sweep) run(ctx context.Context) error {
 	if err := s.known.Sort(func(digests.Pair) {}); err != nil {
 		return err
 	}
-	for _, mv := range s.m.movesOf(s.part) {
+	for _, mv := range s.Sides.MovesOf(s.Part) {
 		if err := s.scan(ctx, mv); err != nil {
 			return err
 		}
@@ -161,8 +163,9 @@ func (s *sweep) run(ctx context.Context) error {
 	return nil
 }
 
-func (m *sides) movesOf(part string) []sources.MoveOf {
-	for _, p := range m.parts {
+// MovesOf returns the moves of a part.
+func (m *Sides) MovesOf(part string) []sources.MoveOf {
+	for _, p := range m.Parts {
 		if p.Name == part {
 			return p.Moves
 		}
@@ -170,15 +173,15 @@ func (m *sides) movesOf(part string) []sources.MoveOf {
 	return nil
 }
 
-func (s *sweep) file(ctx context.Context, file string) error {
-	in, err := s.m.disk.Open(file)
+func (s *Sweep) file(ctx context.Context, file string) error {
+	in, err := s.Sides.Disk.Open(file)
 	if err != nil || in == nil {
 		return err
 	}
 	defer in.Close()
 	s.Bytes += in.Was.Size()
-	if s.was != nil {
-		s.was[file] = in.Was
+	if s.Was != nil {
+		s.Was[file] = in.Was
 	}
 	var batch []sources.Group
 	size := 0         // of batch
@@ -194,7 +197,7 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		before = next
 		return err
 	}
-	err = s.m.groups(in, file, s.part, s.cover, func(g sources.Group) error {
+	err = s.Sides.Groups(in, file, s.Part, s.Cover, func(g sources.Group) error {
 		s.Records++
 		if err := s.known.Add(digests.Pair{ID: digest(s.seed, g.ID.Key, g.ID.Sub)}); err != nil {
 			return err
@@ -204,7 +207,7 @@ func (s *sweep) file(ctx context.Context, file string) error {
 			return ctx.Err()
 		}
 		return flush()
-	}, s.reject)
+	}, s.Reject)
 	if err == nil {
 		err = flush()
 	}
@@ -229,23 +232,23 @@ func (f *fetch) wait() {
 }
 
 // fetch begins to compare a batch; nil for none.
-func (s *sweep) fetch(ctx context.Context, batch []sources.Group) (*fetch, error) {
+func (s *Sweep) fetch(ctx context.Context, batch []sources.Group) (*fetch, error) {
 	if len(batch) == 0 {
 		return nil, ctx.Err()
 	}
-	if err := s.pace.wait(ctx, len(batch)); err != nil {
+	if err := s.Pace.Wait(ctx, len(batch)); err != nil {
 		return nil, err
 	}
 	f := &fetch{done: make(chan struct{})}
 	go func() { // it ends with its call, which is waited for
 		defer close(f.done)
-		f.unequal, f.err = s.m.server.Compare(ctx, s.part, s.epoch, batch)
+		f.unequal, f.err = s.Sides.Server.Compare(ctx, s.Part, s.Epoch, batch)
 	}()
 	return f, nil
 }
 
 // fetched waits for a batch, and reports what is not equal.
-func (s *sweep) fetched(file string, f *fetch) error {
+func (s *Sweep) fetched(file string, f *fetch) error {
 	if f == nil {
 		return nil
 	}
@@ -253,7 +256,7 @@ func (s *sweep) fetched(file string, f *fetch) error {
 		return f.err
 	}
 	for _, u := range f.unequal {
-		if err := s.found(file, u.Group, u.Stored, u.Differences); err != nil {
+		if err := s.Found(file, u.Group, u.Stored, u.Differences); err != nil {
 			return err
 		}
 	}
@@ -261,7 +264,7 @@ func (s *sweep) fetched(file string, f *fetch) error {
 }
 
 // scan looks for records of Redis that no file has.
-func (s *sweep) scan(ctx context.Context, mv sources.MoveOf) error {
+func (s *Sweep) scan(ctx context.Context, mv sources.MoveOf) error {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan scanned, 1)
 	var work sync.WaitGroup
@@ -272,7 +275,7 @@ func (s *sweep) scan(ctx context.Context, mv sources.MoveOf) error {
 		if page.err != nil {
 			return page.err
 		}
-		if err := s.pace.wait(ctx, len(page.keys)); err != nil {
+		if err := s.Pace.Wait(ctx, len(page.keys)); err != nil {
 			return err
 		}
 		for _, key := range page.keys {
@@ -291,9 +294,9 @@ type scanned struct {
 }
 
 // pages reads one page while the one before is looked at.
-func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
+func (s *Sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 	defer close(to)
-	raw, err := s.m.server.Raw()
+	raw, err := s.Sides.Server.Raw()
 	if err != nil {
 		select {
 		case to <- scanned{nil, err}:
@@ -315,8 +318,8 @@ func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 }
 
 // members looks at what of a key is a record.
-func (s *sweep) members(ctx context.Context, mv sources.MoveOf, key string) error {
-	raw, err := s.m.server.Raw()
+func (s *Sweep) members(ctx context.Context, mv sources.MoveOf, key string) error {
+	raw, err := s.Sides.Server.Raw()
 	if err != nil {
 		return err
 	}
@@ -359,7 +362,7 @@ func (s *sweep) members(ctx context.Context, mv sources.MoveOf, key string) erro
 	}
 }
 
-func (s *sweep) one(ctx context.Context, mv sources.MoveOf, key, sub string) error {
+func (s *Sweep) one(ctx context.Context, mv sources.MoveOf, key, sub string) error {
 	sum := digest(s.seed, key, sub)
 	if known, err := s.known.Has(sum); known || err != nil {
 		return err
@@ -372,28 +375,30 @@ func (s *sweep) one(ctx context.Context, mv sources.MoveOf, key, sub string) err
 		return err
 	}
 	s.Extra++
-	file, err := s.m.docs.File(ctx, id)
+	file, err := s.Sides.Docs.File(ctx, id)
 	if err != nil {
 		return err
 	}
-	return s.found(file, sources.Group{ID: id}, nil, []record.Difference{{ID: id, Kind: record.DiffExtra}})
+	return s.Found(file, sources.Group{ID: id}, nil, []record.Difference{{ID: id, Kind: record.DiffExtra}})
 }
 
-// pace holds what is done to so many records a second; nil does not.
-type pace struct {
+// Pace holds what is done to so many records a second; nil does not.
+type Pace struct {
 	perSecond int
 	began     time.Time
 	done      int
 }
 
-func newPace(perSecond int) *pace {
+// NewPace returns a pace; nil for 0, which holds nothing.
+func NewPace(perSecond int) *Pace {
 	if perSecond <= 0 {
 		return nil
 	}
-	return &pace{perSecond: perSecond, began: time.Now()}
+	return &Pace{perSecond: perSecond, began: time.Now()}
 }
 
-func (p *pace) wait(ctx context.Context, n int) error {
+// Wait waits until so many more records may be looked at.
+func (p *Pace) Wait(ctx context.Context, n int) error {
 	if p == nil {
 		return ctx.Err()
 	}
@@ -405,5 +410,5 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	return disk.Pause(ctx, ahead)
 }
 
-// maxListed bounds the rejects and faults that a report lists. All are counted.
-const maxListed = 100
+// MaxListed bounds the rejects and faults that a report lists. All are counted.
+const MaxListed = 100
