@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 )
 
@@ -274,7 +275,7 @@ func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int
 	drained := 0
 	for some := range slices.Chunk(all, replayBatch) {
 		err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(some), true)
-		if err != nil && ofRecord(err) && phase.Of(is.Phase).Authority == phase.Files && is.Intent.To < is.Phase {
+		if err != nil && store.OfRecord(err) && phase.Of(is.Phase).Authority == phase.Files && is.Intent.To < is.Phase {
 			continue // the files are right as they are, and the marks stay
 		}
 		if err != nil {

@@ -10,11 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
-	"github.com/keywright/keywright/migrate/internal/store"
-	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -57,75 +56,12 @@ func (r *ExportReport) refuse(bad *record.Reject) {
 var ErrExported = errors.New("it was exported into this folder before, and other parts into the same files since: " +
 	"name another folder")
 
-// Export writes the files of a part as Redis has its records into another folder. Where a
-// record is the same as in the file that there is, its bytes are the same. Parts of one file are
-// exported into one folder one after the other. A part that is exported there again begins with
-// the sources again.
-func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportReport, error) {
-	is, err := m.inPhase(ctx, "export", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live,
-		phase.RampDown, phase.Complete)
-	if err != nil {
-		return nil, err
-	}
-	to, err := filepath.Abs(folder)
-	if err != nil {
-		return nil, err
-	}
-	report := &ExportReport{Part: part}
-	edits := map[string][]record.Edit{}
-	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: is.Epoch, Was: map[string]os.FileInfo{},
-		Reject: func(r *record.Reject) error {
-			if m.partOf[r.Move.Name] != part {
-				return nil
-			}
-			if report.Rejected++; len(report.Rejects) < sides.MaxListed {
-				report.Rejects = append(report.Rejects, r)
-			}
-			return nil
-		}}
-	s.Found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
-		if diffs[0].Kind == record.DiffExtra && stored == nil {
-			all, err := m.server.TakeAll(ctx, part, is.Epoch, []sources.Group{g})
-			if err != nil {
-				return err
-			}
-			stored = all[0]
-		}
-		if report.Changed++; report.Changed > maxEdits {
-			return ErrTooMany
-		}
-		edits[file] = append(edits[file], sources.EditsOf(m.moves[g.ID.Move], g.ID, stored)...)
-		return nil
-	}
-	err = s.Run(ctx)
-	if err == nil {
-		err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
-			if edits[file] == nil {
-				edits[file] = []record.Edit{}
-			}
-			return nil
-		})
-	}
-	if err == nil {
-		err = m.apart(ctx, to, edits)
-	}
-	for _, file := range slices.Sorted(maps.Keys(edits)) {
-		if err != nil {
-			break
-		}
-		report.Files, report.Paths = report.Files+1, append(report.Paths, file)
-		err = m.exportFile(ctx, report, to, file, edits[file], s.Was[file])
-	}
-	report.Records = s.Records
-	return report, m.wrong("export", part, err)
-}
-
-// apart is nil if no file would be written where sources are, whatever the folder is called.
-func (m *Migration) apart(ctx context.Context, folder string, edits map[string][]record.Edit) error {
-	folders := map[string]bool{m.disk.Root: true}
-	for _, p := range m.parts {
-		err := m.docs.Files(ctx, m.disk.Root, p.Name, func(file string) error {
-			path, err := m.disk.Source(file)
+// outside is nil if no file would be written where sources are, whatever the folder is called.
+func (m *exports) outside(ctx context.Context, folder string, edits map[string][]record.Edit) error {
+	folders := map[string]bool{m.Disk.Root: true}
+	for _, p := range m.Parts {
+		err := m.Docs.Files(ctx, m.Disk.Root, p.Name, func(file string) error {
+			path, err := m.Disk.Source(file)
 			folders[filepath.Dir(path)] = true
 			return err
 		})
@@ -148,7 +84,7 @@ func (m *Migration) apart(ctx context.Context, folder string, edits map[string][
 	return nil
 }
 
-func (m *Migration) exportFile(ctx context.Context, report *ExportReport, folder, file string, edits []record.Edit,
+func (m *exports) exportFile(ctx context.Context, report *ExportReport, folder, file string, edits []record.Edit,
 	was os.FileInfo) error {
 	part := report.Part
 	path := filepath.Join(folder, filepath.FromSlash(file))
@@ -160,7 +96,7 @@ func (m *Migration) exportFile(ctx context.Context, report *ExportReport, folder
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	r, _, err := sources.Rewrite(ctx, m.disk, m.docs, sources.Rewritten{File: file, Path: path, In: from, Edits: edits,
+	r, _, err := sources.Rewrite(ctx, m.Disk, m.Docs, sources.Rewritten{File: file, Path: path, In: from, Edits: edits,
 		Refused: func(bad *record.Reject) error {
 			report.refuse(bad)
 			return nil
@@ -177,7 +113,7 @@ func (m *Migration) exportFile(ctx context.Context, report *ExportReport, folder
 
 // exportFrom returns what a file is written from, and the parts that are in it: the source, or what
 // other parts have made of it.
-func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts []string, from io.ReadCloser,
+func (m *exports) exportFrom(part, path, file string, was os.FileInfo) (parts []string, from io.ReadCloser,
 	err error) {
 	if before, again := m.exported.Load(path); again {
 		parts = before.([]string)
@@ -189,7 +125,7 @@ func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts 
 			return nil, nil, fmt.Errorf("%s: part %s: %w", file, part, ErrExported)
 		}
 	}
-	in, err := m.disk.Open(file)
+	in, err := m.Disk.Open(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,90 +138,63 @@ func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts 
 	return nil, in, nil
 }
 
-// bring makes the side that follows what the side that decides is, for all of a part: for a
-// change of phase that begins to write a side which was not written before.
-func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoch uint64) (n int, err error) {
-	var file string
-	var ids []record.ID
-	refused := &RefusedError{}
-	flush := func() error {
-		some, err := m.fitting(ctx, part, epoch, ids, refused)
-		if ids = nil; err != nil {
-			return err
-		}
-		for len(some) > 0 {
-			k := min(len(some), againBatch)
-			if err := m.pull(ctx, part, epoch, file, some[:k], true); err != nil {
+// exports writes the files of parts as Redis has their records. What it has written in this process it goes on from.
+type exports struct {
+	*sides.Sides
+	exported sync.Map // path of a file → the parts that were exported to it
+}
+
+// run writes the files of a part into another folder.
+func (m *exports) run(ctx context.Context, part string, epoch uint64, folder string) (*ExportReport, error) {
+	to, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	report := &ExportReport{Part: part}
+	edits := map[string][]record.Edit{}
+	s := &sides.Sweep{Sides: m.Sides, Part: part, Epoch: epoch, Was: map[string]os.FileInfo{},
+		Reject: func(r *record.Reject) error {
+			if m.PartOf[r.Move.Name] != part {
+				return nil
+			}
+			if report.Rejected++; len(report.Rejects) < sides.MaxListed {
+				report.Rejects = append(report.Rejects, r)
+			}
+			return nil
+		}}
+	s.Found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
+		if diffs[0].Kind == record.DiffExtra && stored == nil {
+			all, err := m.Server.TakeAll(ctx, part, epoch, []sources.Group{g})
+			if err != nil {
 				return err
 			}
-			some, n = some[k:], n+k
+			stored = all[0]
 		}
+		if report.Changed++; report.Changed > maxEdits {
+			return sides.ErrTooMany
+		}
+		edits[file] = append(edits[file], sources.EditsOf(m.Moves[g.ID.Move], g.ID, stored)...)
 		return nil
 	}
-	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: epoch}
-	s.Found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
-		if in != file || len(ids) >= againBatch {
-			if err := flush(); err != nil {
-				return err
+	err = s.Run(ctx)
+	if err == nil {
+		err = m.Docs.Files(ctx, m.Disk.Root, part, func(file string) error {
+			if edits[file] == nil {
+				edits[file] = []record.Edit{}
 			}
-		}
-		file, ids = in, append(ids, g.ID)
-		return nil
+			return nil
+		})
 	}
-	if err = s.Run(ctx); err == nil {
-		err = flush()
+	if err == nil {
+		err = m.outside(ctx, to, edits)
 	}
-	if err == nil && refused.Count > 0 {
-		return n, refused
-	}
-	return n, err
-}
-
-// RefusedError represents records of Redis that no file can have, so that the files cannot decide.
-type RefusedError struct {
-	Count   int64
-	Rejects []*record.Reject // at most 100
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%d records of Redis cannot be in a file, such as %v", e.Count, e.Rejects[0])
-}
-
-// Unwrap gives the first.
-func (e *RefusedError) Unwrap() error { return e.Rejects[0] }
-
-// fitting returns the records that a file can have, and notes the others.
-func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids []record.ID,
-	refused *RefusedError) (out []record.ID, err error) {
-	groups := make([]sources.Group, len(ids))
-	for i, id := range ids {
-		groups[i].ID = id
-	}
-	for some := range slices.Chunk(groups, store.SweepBatch) {
-		stored, err := m.server.TakeAll(ctx, part, epoch, some)
+	for _, file := range slices.Sorted(maps.Keys(edits)) {
 		if err != nil {
-			return nil, err
+			break
 		}
-		for i, g := range some {
-			if bad := m.unfitOf(stored[i]); bad == nil {
-				out = append(out, g.ID)
-			} else if refused.Count++; len(refused.Rejects) < sides.MaxListed {
-				refused.Rejects = append(refused.Rejects, bad)
-			}
-		}
+		report.Files, report.Paths = report.Files+1, append(report.Paths, file)
+		err = m.exportFile(ctx, report, to, file, edits[file], s.Was[file])
 	}
-	return out, nil
+	report.Records = s.Records
+	return report, err
 }
-
-// unfitOf returns why no file can have a record, nil if one can.
-func (m *Migration) unfitOf(records []*record.Record) *record.Reject {
-	for _, r := range records {
-		if bad := new(record.Reject); errors.As(m.docs.Fits(r), &bad) {
-			return bad
-		}
-	}
-	return nil
-}
-
-// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
-var ErrTooMany = errors.New("there are more records than are taken in one go")

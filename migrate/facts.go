@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"strings"
+
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/phase"
 )
@@ -103,4 +105,28 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 		}
 	}
 	return f, nil
+}
+
+// Unfit returns what the server lacks to be the only place of the records: each is a reason not
+// to go live. A server that does not answer is one.
+func (m *Migration) Unfit(ctx context.Context) (out []string) {
+	for _, p := range m.parts {
+		lacks, _ := m.unfit(ctx, p)
+		for _, lack := range lacks {
+			if !strings.Contains("\n"+strings.Join(out, "\n")+"\n", "\n"+lack+"\n") {
+				out = append(out, lack)
+			}
+		}
+	}
+	return out
+}
+
+// unfit returns what the server lacks for one part. The error says why it could not be asked all; it is
+// among what it lacks, too.
+func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswered error) {
+	planned := int64(0)
+	if n, err := m.noted(p.Name); err == nil && !n.Loaded {
+		planned = n.Planned
+	}
+	return unfit(ctx, m.server, p, planned, m.wrong)
 }

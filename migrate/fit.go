@@ -8,24 +8,11 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/topology"
 )
-
-// Unfit returns what the server lacks to be the only place of the records: each is a reason not
-// to go live. A server that does not answer is one.
-func (m *Migration) Unfit(ctx context.Context) (out []string) {
-	for _, p := range m.parts {
-		lacks, _ := m.unfit(ctx, p)
-		for _, lack := range lacks {
-			if !strings.Contains("\n"+strings.Join(out, "\n")+"\n", "\n"+lack+"\n") {
-				out = append(out, lack)
-			}
-		}
-	}
-	return out
-}
 
 // serverFacts describes what a server says of itself, with what a part needs.
 type serverFacts struct {
@@ -37,44 +24,44 @@ type serverFacts struct {
 
 // unfit returns what the server lacks for one part. The error says why it could not be asked all; it is
 // among what it lacks, too.
-func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswered error) {
-	raw, err := m.link.Raw()
+func unfit(ctx context.Context, s *store.Server, p sources.PartOf, planned int64,
+	wrong func(op, part string, err error) error) (out []string, unanswered error) {
+	raw, err := s.Raw()
 	if err != nil {
 		return []string{err.Error()}, err
 	}
 	text, err := raw.Do(ctx, raw.B().Info().Build()).ToString()
 	if err != nil {
-		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}, store.Unrefused(err)
+		return []string{"INFO is not answered: " + wrong("look at the server", "", err).Error()}, store.Unrefused(err)
 	}
 	is := serverFacts{info: topology.ParseInfo(text)}
 	config, err := raw.Do(ctx, raw.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if store.Unrefused(err) != nil {
-		return []string{"CONFIG GET is not answered: " + m.wrong("look at the server", "", err).Error()}, err
+		return []string{"CONFIG GET is not answered: " + wrong("look at the server", "", err).Error()}, err
 	}
 	is.config = config
-	if n, err := m.noted(p.Name); err == nil && !n.Loaded {
-		is.planned = n.Planned
-	}
+	is.planned = planned
 	for _, mv := range p.Moves {
 		is.expires = is.expires || mv.TTL.Policy == keyspace.TTLExpires
 	}
-	lacks, unanswered := m.rights(ctx, p)
+	lacks, unanswered := rights(ctx, s, p, wrong)
 	return append(is.lacks(), lacks...), unanswered
 }
 
 // rights returns the entries that the login may not write by script. No part has the name that
 // is tried with, so that nothing is changed.
-func (m *Migration) rights(ctx context.Context, p PartOf) (out []string, unanswered error) {
-	if _, err := m.server.TicketOp("", 0, 0).Do(ctx); err != nil {
-		return []string{"the scripts of a migration do not run: " + m.wrong("try a script", "", err).Error()}, store.Unrefused(err)
+func rights(ctx context.Context, s *store.Server, p sources.PartOf,
+	wrong func(op, part string, err error) error) (out []string, unanswered error) {
+	if _, err := s.TicketOp("", 0, 0).Do(ctx); err != nil {
+		return []string{"the scripts of a migration do not run: " + wrong("try a script", "", err).Error()}, store.Unrefused(err)
 	}
 	for _, mv := range p.Moves {
 		if mv.Example == "" || store.KindOf[mv.Kind] == "" {
 			continue
 		}
 		try := store.Put{Ticket: "1", Items: []store.Item{{Move: mv, ID: record.ID{Move: mv.Name, Key: mv.Example}}}}
-		if _, err := m.server.Put(try).Do(ctx); err != nil {
-			out = append(out, "the login may not write the keys of "+mv.Name+": "+m.wrong("try a script", "", err).Error())
+		if _, err := s.Put(try).Do(ctx); err != nil {
+			out = append(out, "the login may not write the keys of "+mv.Name+": "+wrong("try a script", "", err).Error())
 			unanswered = errors.Join(unanswered, store.Unrefused(err))
 		}
 	}

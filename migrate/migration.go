@@ -58,29 +58,29 @@ type Config struct {
 
 // Migration represents one process's part in a migration. It is safe for concurrent use.
 type Migration struct {
-	config   Config
-	docs     Documents
-	parts    []PartOf
-	moves    map[string]MoveOf
-	partOf   map[string]string // of a move
-	disk     *disk.Disk
-	link     *store.Link
-	server   *store.Server
-	files    *sources.Files
-	marks    *marks.Log
-	id       string
-	lock     *disk.Lock // that this process lives
-	name     atomic.Uint64
-	unseen   atomic.Bool // what others have seen is not known yet
-	ahead    ahead
-	pushes   sources.Pushes
-	sides    *sides.Sides
-	doubt    atomic.Bool // a write of this process may arrive yet
-	renewal  sync.Mutex
-	flight   flights
-	shadow   *shadow.Comparisons
-	stats    counters
-	exported sync.Map // path of a file → the parts that were exported to it
+	config  Config
+	docs    Documents
+	parts   []PartOf
+	moves   map[string]MoveOf
+	partOf  map[string]string // of a move
+	disk    *disk.Disk
+	link    *store.Link
+	server  *store.Server
+	files   *sources.Files
+	marks   *marks.Log
+	id      string
+	lock    *disk.Lock // that this process lives
+	name    atomic.Uint64
+	unseen  atomic.Bool // what others have seen is not known yet
+	ahead   ahead
+	pushes  sources.Pushes
+	sides   *sides.Sides
+	doubt   atomic.Bool // a write of this process may arrive yet
+	renewal sync.Mutex
+	flight  flights
+	shadow  *shadow.Comparisons
+	stats   counters
+	exports exports
 
 	life context.Context
 	end  context.CancelFunc
@@ -146,6 +146,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	m.pushes.Life, m.pushes.Work, m.pushes.Wait, m.pushes.Do = life, &m.files.Work, c.Wait, m.push
 	m.sides = &sides.Sides{Docs: m.docs, Disk: d, Server: m.server, Parts: m.parts, Moves: m.moves, PartOf: m.partOf,
 		Progressed: c.Progress}
+	m.exports.Sides = m.sides
 	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err

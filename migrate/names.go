@@ -39,6 +39,8 @@ type (
 var (
 	// ErrTooLarge reports a record with more elements or fields than one step may hold the server for.
 	ErrTooLarge = store.ErrTooLarge
+	// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
+	ErrTooMany = sides.ErrTooMany
 	// ErrUnreadable reports a file that was not written, since it could not have been read again.
 	ErrUnreadable = sources.ErrUnreadable
 	// ErrWrittenMeanwhile reports a file that a program has written into while it was read.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/internal/store"
@@ -56,7 +55,7 @@ func (m *Migration) replayOwn(ctx context.Context, part string) (replayed, left 
 		done, failed := m.replayEach(ctx, part, open)
 		m.marks.End(done, true)
 		replayed, err = replayed+int64(len(done)), errors.Join(err, failed)
-		if failed != nil && !ofRecord(failed) {
+		if failed != nil && !store.OfRecord(failed) {
 			return replayed, int64(len(m.marks.Waiting(part, 0, m.config.Marks))), err
 		}
 	}
@@ -71,7 +70,7 @@ func (m *Migration) replayEach(ctx context.Context, part string, open []marks.Ma
 		}
 		return done, nil
 	}
-	if len(open) == 1 || !ofRecord(err) {
+	if len(open) == 1 || !store.OfRecord(err) {
 		return nil, err
 	}
 	var errs []error
@@ -80,13 +79,6 @@ func (m *Migration) replayEach(ctx context.Context, part string, open []marks.Ma
 		done, errs = append(done, some...), append(errs, err)
 	}
 	return done, errors.Join(errs...)
-}
-
-// ofRecord reports whether an error is of one record, and another one may be written.
-func ofRecord(err error) bool {
-	return errors.Is(err, ErrTooLarge) || errors.Is(err, store.ErrType) || errors.As(err, new(*record.Reject)) ||
-		errors.Is(err, record.ErrPlace) || errors.Is(err, ErrUnreadable) ||
-		errors.As(err, new(*keywright.DecodeError))
 }
 
 // needsRedis reports whether a replay of a part asks Redis for anything.
@@ -219,7 +211,7 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []marks.Mark) 
 		for some := range slices.Chunk(marks, replayBatch) {
 			done, failed := m.replayEach(ctx, part, some)
 			replayed, err = replayed+int64(len(done)), errors.Join(err, failed)
-			if failed != nil && !ofRecord(failed) {
+			if failed != nil && !store.OfRecord(failed) {
 				return replayed, err
 			}
 		}

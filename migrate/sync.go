@@ -81,9 +81,6 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 	return m.disk.At("pushed")
 }
 
-// putBatch says how many records are read or repaired together.
-const putBatch = 200
-
 // pull brings records of Redis to a file. They are read under the lock of the file, so
 // that what is written last was read last.
 func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID,

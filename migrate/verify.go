@@ -18,8 +18,6 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-func (m *Migration) now() time.Time { return time.Now() }
-
 // VerifyOptions describes how a part is verified.
 type VerifyOptions struct {
 	PerSecond int             // records; 0: as fast as it goes
@@ -45,10 +43,10 @@ type VerifyReport struct {
 	Rejected int64
 	Refused  int64            // of Extra and Unequal, where Redis decides: no file can have them, so that no repair helps
 	Refusals []*record.Reject // at most 100
-	Classes  []Class
+	Classes  []shadow.Class
 	Cut      int64       // differences of classes beyond the most that are listed
 	Differ   []Differing // the records that differ; at most 100
-	Coverage
+	sides.Coverage
 }
 
 // Whole reports whether both sides have the same, but for records that have a mark: no step is taken before those
@@ -75,50 +73,6 @@ func digestOf(records []*record.Record) string {
 	return hex.EncodeToString(all.Sum(nil)[:8])
 }
 
-// Verify compares every record of a part in both directions, with values and times. A
-// difference counts when it is still there a moment later and the record has no mark.
-func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*VerifyReport, error) {
-	if err := m.takesPart("repair", part); o.Repair && err != nil {
-		return nil, err
-	}
-	is, err := m.inPhase(ctx, "verify", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.alike(part); o.Repair && err != nil {
-		return nil, m.wrong("repair", part, err)
-	}
-	report := &VerifyReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
-	v := &verification{m: m, o: o, is: is, report: report, classes: &shadow.Part{}}
-	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: is.Epoch, Pace: sides.NewPace(o.PerSecond), Cover: report.Sources,
-		Reject: func(r *record.Reject) error {
-			if m.partOf[r.Move.Name] == part {
-				report.Rejected++
-			}
-			return nil
-		}}
-	s.Found = func(file string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
-		return v.add(ctx, looked{file, g.ID, len(g.Records) > 0})
-	}
-	err = s.Run(ctx)
-	if err == nil {
-		err = v.flush(ctx)
-	}
-	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
-	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
-	report.Equal = report.Records - v.apart
-	sides.EndCoverage(&report.Coverage, m.sides, part)
-	if err == nil {
-		err = m.note(part, is.Epoch, func(n *noted) {
-			n.Verified, n.Unread = n.Verified || report.Whole(), sides.UnreadOf(&report.Coverage)
-		})
-	}
-	if err == nil && report.Whole() {
-		err = m.clearClasses(ctx, part)
-	}
-	return report, m.wrong("verify", part, err)
-}
-
 // of reports whether a difference is of the class that is to be repaired.
 func (o VerifyOptions) of(diffs []record.Difference) bool {
 	for _, d := range diffs {
@@ -131,9 +85,11 @@ func (o VerifyOptions) of(diffs []record.Difference) bool {
 
 // verification looks again at what was different.
 type verification struct {
-	m       *Migration
+	sides   *sides.Sides
+	files   *sources.Files
+	engine  engine
 	o       VerifyOptions
-	is      PartState
+	is      disk.PartState
 	report  *VerifyReport
 	classes *shadow.Part
 	waiting []looked
@@ -167,7 +123,7 @@ func (v *verification) flush(ctx context.Context) error {
 		byFile[l.file] = append(byFile[l.file], l)
 	}
 	v.waiting = nil
-	if err := disk.Pause(ctx, v.m.shadow.Config.Settle); err != nil {
+	if err := disk.Pause(ctx, v.engine.settle); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
@@ -185,18 +141,18 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	for i, l := range all {
 		ids[i] = l.id
 	}
-	found, stored, err := v.m.lookAt(ctx, part, v.is.Epoch, file, ids)
+	found, stored, err := v.lookAt(ctx, part, v.is.Epoch, file, ids)
 	if err != nil {
 		return err
 	}
-	open, err := v.m.openMarks(part)
+	marked, err := v.engine.marked(part)
 	if err != nil {
 		return err
 	}
 	var repair []record.ID
 	for i, l := range all {
 		records, bad := found.Of(l.id)
-		diffs := sources.Different(v.m.moves[l.id.Move], records, stored[i])
+		diffs := sources.Different(v.sides.Moves[l.id.Move], records, stored[i])
 		switch {
 		case bad != nil && l.ofFile: // it could be read before, so that it is not counted yet
 			v.report.Rejected++
@@ -205,7 +161,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 		case len(diffs) == 0:
 			v.report.Passing++
 			continue
-		case open.has(l.id):
+		case marked(l.id):
 			v.report.Marked++
 		default:
 			v.count(l.id, sources.Living(records), stored[i], diffs)
@@ -237,7 +193,7 @@ func (v *verification) fits(stored []*record.Record) bool {
 	if phase.Of(v.is.Phase).Authority != phase.Redis {
 		return true
 	}
-	bad := v.m.unfitOf(stored)
+	bad := v.engine.unfit(stored)
 	if bad != nil {
 		v.refuse(bad)
 	}
@@ -252,7 +208,7 @@ func (v *verification) endAsDeclared(ctx context.Context, id record.ID, file []*
 		!slices.ContainsFunc(diffs, func(d record.Difference) bool { return d.Kind == record.DiffEnd }) {
 		return nil
 	}
-	return v.m.Update(ctx, id, func(now []*record.Record) ([]*record.Record, error) {
+	return v.engine.update(ctx, id, func(now []*record.Record) ([]*record.Record, error) {
 		for _, r := range now {
 			r.Ends = sources.EndOf(file)
 		}
@@ -268,14 +224,14 @@ func (v *verification) refuse(bad *record.Reject) {
 
 // repair makes records equal: together, and where one of them cannot be written each by itself.
 func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64, err error) {
-	err = v.m.sync(ctx, v.report.Part, v.is.State, v.is.Epoch, ids, false)
+	err = v.engine.sync(ctx, ids)
 	switch bad := new(record.Reject); {
 	case err == nil:
 		return int64(len(ids)), nil
 	case len(ids) == 1 && errors.As(err, &bad):
 		v.refuse(bad)
 		return 0, nil
-	case len(ids) == 1 || !ofRecord(err):
+	case len(ids) == 1 || !store.OfRecord(err):
 		return 0, err
 	}
 	for i := range ids {
@@ -300,29 +256,29 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 	if len(v.report.Differ) < sides.MaxListed {
 		v.report.Differ = append(v.report.Differ, Differing{id, diffs, digestOf(file), digestOf(stored)})
 	}
-	now := v.m.now()
+	now := time.Now()
 	for _, d := range diffs {
-		v.classes.Add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
+		v.classes.Add(shadow.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
 			Epoch: v.is.Epoch, Example: shadow.Hidden(id)})
 	}
 }
 
 // lookAt reads records of one file from both sides.
-func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file string,
+func (v *verification) lookAt(ctx context.Context, part string, epoch uint64, file string,
 	ids []record.ID) (*sources.Found, [][]*record.Record, error) {
 	wanted := map[record.ID]bool{}
 	groups := make([]sources.Group, len(ids))
 	for i, id := range ids {
 		wanted[id], groups[i] = true, sources.Group{ID: id}
 	}
-	found, err := m.files.Find(file, wanted)
+	found, err := v.files.Find(file, wanted)
 	if err != nil {
 		return nil, nil, err
 	}
 	stored := make([][]*record.Record, 0, len(ids))
 	for len(groups) > 0 {
 		n := min(len(groups), store.SweepBatch)
-		some, err := m.server.TakeAll(ctx, part, epoch, groups[:n])
+		some, err := v.sides.Server.TakeAll(ctx, part, epoch, groups[:n])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -331,11 +287,40 @@ func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file 
 	return found, stored, nil
 }
 
-// clearClasses forgets the differences that reads have found: a verification has found none.
-func (m *Migration) clearClasses(ctx context.Context, part string) error {
-	return m.shadow.Change(ctx, func(all map[string]*shadow.Part) {
-		if all[part] != nil {
-			all[part].Classes, all[part].Cut = nil, 0
-		}
-	})
+// putBatch says how many records are read or repaired together.
+const putBatch = 200
+
+// engine does what a verification asks of the process.
+type engine struct {
+	settle time.Duration // after which a difference is looked at again
+	marked func(part string) (has func(record.ID) bool, err error)
+	unfit  func([]*record.Record) *record.Reject // why no file can have a record
+	update func(ctx context.Context, id record.ID, change func([]*record.Record) ([]*record.Record, error)) error
+	sync   func(ctx context.Context, ids []record.ID) error // makes records equal
+}
+
+// verify compares every record of a part in both directions.
+func verify(ctx context.Context, m *sides.Sides, files *sources.Files, part string, is disk.PartState, o VerifyOptions,
+	e engine) (*VerifyReport, error) {
+	report := &VerifyReport{Part: part, Coverage: sides.Coverage{Sources: record.Coverages{}}}
+	v := &verification{sides: m, files: files, engine: e, o: o, is: is, report: report, classes: &shadow.Part{}}
+	s := &sides.Sweep{Sides: m, Part: part, Epoch: is.Epoch, Pace: sides.NewPace(o.PerSecond), Cover: report.Sources,
+		Reject: func(r *record.Reject) error {
+			if m.PartOf[r.Move.Name] == part {
+				report.Rejected++
+			}
+			return nil
+		}}
+	s.Found = func(file string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+		return v.add(ctx, looked{file, g.ID, len(g.Records) > 0})
+	}
+	err := s.Run(ctx)
+	if err == nil {
+		err = v.flush(ctx)
+	}
+	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
+	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
+	report.Equal = report.Records - v.apart
+	sides.EndCoverage(&report.Coverage, m, part)
+	return report, err
 }

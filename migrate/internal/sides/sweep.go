@@ -412,3 +412,6 @@ func (p *Pace) Wait(ctx context.Context, n int) error {
 
 // MaxListed bounds the rejects and faults that a report lists. All are counted.
 const MaxListed = 100
+
+// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
+var ErrTooMany = errors.New("there are more records than are taken in one go")

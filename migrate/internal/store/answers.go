@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -179,4 +181,11 @@ func (a Answer) Of(epoch uint64) error {
 		return phase.ErrEpoch
 	}
 	return nil
+}
+
+// OfRecord reports whether an error is of one record, and another one may be written.
+func OfRecord(err error) bool {
+	return errors.Is(err, ErrTooLarge) || errors.Is(err, ErrType) || errors.As(err, new(*record.Reject)) ||
+		errors.Is(err, record.ErrPlace) || errors.Is(err, sources.ErrUnreadable) ||
+		errors.As(err, new(*keywright.DecodeError))
 }
