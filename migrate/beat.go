@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,19 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/store"
 )
-
-// beatFile describes what a process says of itself.
-type beatFile struct {
-	At     time.Time         `json:"at"`
-	Pid    int               `json:"pid"`
-	Epochs map[string]uint64 `json:"epochs"` // by which it works, by part
-	Seen   map[string]uint64 `json:"seen"`   // the last ticket of each part
-	Forms  map[string]string `json:"forms"`  // what it takes for the records of each part: PartOf.Form
-}
 
 // looks says how often a process looks whether the phases have changed.
 const looks = 20 * time.Millisecond
@@ -68,8 +57,9 @@ func (m *Migration) sayAlive() error {
 	if err != nil {
 		return err
 	}
-	path := m.processPath(m.id, "beat")
-	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.server.Seen.All(), m.forms()})
+	path := m.members.path(m.id, "beat")
+	text := encodeBeat(beatFile{At: time.Now(), Pid: os.Getpid(), Epochs: m.confirmed(p),
+		Seen: m.server.Seen.All(), Forms: m.forms()})
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -93,20 +83,20 @@ type Process struct {
 
 // Processes returns those that take part, with what they have confirmed of a part.
 func (m *Migration) Processes(part string) (out []Process, err error) {
-	ids, err := m.processes()
+	ids, err := m.members.others()
 	if !m.config.Look {
 		ids = append(ids, m.id)
 	}
 	for _, id := range ids {
 		var b beatFile
-		there, unread := disk.ReadJSON(m.processPath(id, "beat"), &b)
+		there, unread := disk.ReadJSON(m.members.path(id, "beat"), &b)
 		if unread == nil && !there {
 			continue // it has just begun or ended
 		}
 		if unread != nil { // it is not known by which epoch it works
 			b = beatFile{}
 		}
-		live := id == m.id || m.holdsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
+		live := id == m.id || m.members.holdsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
 		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.formOf(part)
 		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part], otherwise})
 	}
@@ -148,20 +138,6 @@ func (m *Migration) alike(part string) error {
 // ErrOtherwise reports a process that declares a part otherwise than this one.
 var ErrOtherwise = errors.New("a process that lives declares the part otherwise")
 
-// holdsLock reports whether a process has its lock.
-func (m *Migration) holdsLock(id string) bool {
-	path := m.processPath(id, "lock")
-	if _, err := os.Stat(path); err != nil {
-		return false
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = filelock.Close(f) }()
-	return errors.Is(filelock.Share(f), filelock.ErrInUse)
-}
-
 // confirm waits until every process that lives works by an epoch, or later ones.
 func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) error {
 	for {
@@ -198,8 +174,3 @@ func (e *Unconfirmed) Error() string {
 
 // Unwrap gives why it was no longer waited for.
 func (e *Unconfirmed) Unwrap() error { return e.err }
-
-func encodeBeat(b beatFile) []byte {
-	text, _ := json.Marshal(b) // of numbers, texts and times
-	return text
-}

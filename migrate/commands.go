@@ -5,6 +5,7 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sides"
+	"github.com/keywright/keywright/migrate/internal/verify"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -19,7 +20,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 	if err != nil {
 		return nil, err
 	}
-	report, err := m.exports.run(ctx, part, is.Epoch, folder)
+	report, err := m.exports.Run(ctx, part, is.Epoch, folder)
 	return report, m.wrong("export", part, err)
 }
 
@@ -36,8 +37,8 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
-	report, err := verify(ctx, m.sides, m.files, part, is, o, engine{settle: m.shadow.Config.Settle, marked: m.marked,
-		unfit: m.unfitOf, update: m.Update, sync: func(ctx context.Context, ids []record.ID) error {
+	report, err := verify.Run(ctx, m.sides, m.files, part, is, o, verify.Engine{Settle: m.shadow.Config.Settle, Marked: m.marked,
+		Unfit: m.unfitOf, Update: m.Update, Sync: func(ctx context.Context, ids []record.ID) error {
 			return m.sync(ctx, part, is.State, is.Epoch, ids, false)
 		}})
 	if err == nil {

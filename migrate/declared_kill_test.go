@@ -163,7 +163,7 @@ func TestKillsOfADeclaredMigration(t *testing.T) {
 	if _, err := m.Verify(t.Context(), "p", migrate.VerifyOptions{Repair: true}); err != nil {
 		t.Fatal(err)
 	}
-	verify(t, m, "p")
+	Run(t, m, "p")
 	c.readable(file)
 	c.declared(m)
 	t.Logf("%d kills, %d acknowledged writes, %d refused, %d changes of phase, %d not done", c.killed, c.count("ack"),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/digests"
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/fit"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -58,7 +59,7 @@ func Serving(m *Migration, file string) bool {
 
 // Lacks returns what a server lacks that says this of itself.
 func Lacks(info, config map[string]string, planned int64, expires bool) []string {
-	return serverFacts{info, config, planned, expires}.lacks()
+	return fit.Facts{Info: info, Config: config, Planned: planned, Expires: expires}.Lacks()
 }
 
 // Sync makes both sides of records equal, as a replay does.

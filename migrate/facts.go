@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/fit"
 	"github.com/keywright/keywright/migrate/phase"
 )
 
@@ -128,5 +129,5 @@ func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswer
 	if n, err := m.noted(p.Name); err == nil && !n.Loaded {
 		planned = n.Planned
 	}
-	return unfit(ctx, m.server, p, planned, m.wrong)
+	return fit.Lacks(ctx, m.server, p, planned, m.wrong)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/export"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sides"
@@ -75,12 +76,13 @@ type Migration struct {
 	ahead   ahead
 	pushes  sources.Pushes
 	sides   *sides.Sides
+	members *members
 	doubt   atomic.Bool // a write of this process may arrive yet
 	renewal sync.Mutex
 	flight  flights
 	shadow  *shadow.Comparisons
 	stats   counters
-	exports exports
+	exports export.Exports
 
 	life context.Context
 	end  context.CancelFunc
@@ -147,6 +149,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	m.sides = &sides.Sides{Docs: m.docs, Disk: d, Server: m.server, Parts: m.parts, Moves: m.moves, PartOf: m.partOf,
 		Progressed: c.Progress}
 	m.exports.Sides = m.sides
+	m.members = &members{disk: d}
 	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err
@@ -178,20 +181,14 @@ func invalidConfig(what string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New(what)}
 }
 
-// ofProcess lists the files of a process, its lock as the last.
-var ofProcess = []string{"marks", "marks.tmp", "beat", "beat.tmp", "lock"}
-
-func (m *Migration) processPath(id, kind string) string {
-	return filepath.Join(m.disk.Own, disk.ProcessFolder, id+"."+kind)
-}
-
 // enter takes the lock that says that this process lives, and begins its marks. A process
 // that looks for the dead may take a lock between its file is made and locked, and remove
 // the file then: another name is tried.
 func (m *Migration) enter() error {
 	for {
 		m.id = strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:10]
-		path := m.processPath(m.id, "lock")
+		m.members.id = m.id
+		path := m.members.path(m.id, "lock")
 		lock, err := m.disk.TryLock(path, false)
 		if err != nil {
 			return err
@@ -211,7 +208,7 @@ func (m *Migration) enter() error {
 		m.lock = lock
 		break
 	}
-	of, err := marks.Open(m.processPath(m.id, "marks"), m.config.Marks, m.disk.At)
+	of, err := marks.Open(m.members.path(m.id, "marks"), m.config.Marks, m.disk.At)
 	if err == nil {
 		m.marks = of
 		err = m.sayAlive()
@@ -250,7 +247,7 @@ func (m *Migration) Close() error {
 		err = errors.Join(err, m.keepSeen(m.server.Seen.All()))
 		if left == 0 && err == nil {
 			for _, kind := range ofProcess {
-				_ = os.Remove(m.processPath(m.id, kind))
+				_ = os.Remove(m.members.path(m.id, kind))
 			}
 		}
 		m.lock.Free()

@@ -2,11 +2,13 @@ package migrate
 
 import (
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/export"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
+	"github.com/keywright/keywright/migrate/internal/verify"
 )
 
 type (
@@ -30,6 +32,14 @@ type (
 	ShadowStats = shadow.Stats
 	// Class represents a kind of difference that comparisons have found. It holds no value.
 	Class = shadow.Class
+	// VerifyOptions describes how a part is verified.
+	VerifyOptions = verify.Options
+	// VerifyReport describes what a comparison of both sides has found.
+	VerifyReport = verify.Report
+	// Differing represents a record that differs. Its values are shown as digests.
+	Differing = verify.Differing
+	// ExportReport describes what an export wrote.
+	ExportReport = export.Report
 	// PartState represents the phase of a part.
 	PartState = disk.PartState
 	// ImportReport describes what an import has done.
@@ -41,6 +51,10 @@ var (
 	ErrTooLarge = store.ErrTooLarge
 	// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
 	ErrTooMany = sides.ErrTooMany
+	// ErrExported reports an export over files that have what was exported of other parts.
+	ErrExported = export.ErrExported
+	// ErrReplacedMeanwhile reports a file that was written between the comparison and the export.
+	ErrReplacedMeanwhile = export.ErrReplacedMeanwhile
 	// ErrUnreadable reports a file that was not written, since it could not have been read again.
 	ErrUnreadable = sources.ErrUnreadable
 	// ErrWrittenMeanwhile reports a file that a program has written into while it was read.

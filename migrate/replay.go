@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
@@ -130,21 +127,10 @@ func idsOf(open []marks.Mark) (out []record.ID) {
 	return out
 }
 
-// processes returns the ids of all processes that have left something, without this one.
-func (m *Migration) processes() (out []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(m.disk.Own, disk.ProcessFolder))
-	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".lock"); ok && id != m.id {
-			out = append(out, id)
-		}
-	}
-	return out, err
-}
-
 // replayDead takes over what dead processes have marked. The lock of a process is free
 // when it has died, and the one that takes it is the only one to replay its marks.
 func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err error) {
-	ids, err := m.processes()
+	ids, err := m.members.others()
 	for _, id := range ids {
 		n, more, failed := m.takeOver(ctx, id)
 		replayed, left, err = replayed+n, left+more, errors.Join(err, failed)
@@ -153,7 +139,7 @@ func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err e
 }
 
 func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int64, err error) {
-	path := m.processPath(id, "lock")
+	path := m.members.path(id, "lock")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil // another has taken it over, and opening the lock would make it again
 	}
@@ -162,7 +148,7 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 		return 0, 0, err
 	}
 	defer lock.Free()
-	open, err := marks.Read(m.processPath(id, "marks"))
+	open, err := marks.Read(m.members.path(id, "marks"))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -172,7 +158,7 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 		}
 	}
 	var b beatFile
-	if _, err := disk.ReadJSON(m.processPath(id, "beat"), &b); err != nil { // what it has seen would be lost
+	if _, err := disk.ReadJSON(m.members.path(id, "beat"), &b); err != nil { // what it has seen would be lost
 		return replayed, 0, fmt.Errorf("%w: %w", ErrUnseen, err)
 	}
 	if err := m.keepSeen(b.Seen); err != nil {
@@ -180,7 +166,7 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 	}
 	m.server.Seen.SawAll(b.Seen)
 	for _, kind := range ofProcess {
-		if err := os.Remove(m.processPath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(m.members.path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return replayed, 0, err
 		}
 	}
@@ -219,49 +205,7 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []marks.Mark) 
 	return replayed, err
 }
 
-// openSet holds marks of all processes.
-type openSet struct {
-	ids    map[record.ID]bool
-	Count  int64
-	Oldest time.Time
-}
-
-func (o openSet) has(id record.ID) bool { return o.ids[id] }
-
-// hasKey reports whether a record of a key has a mark.
-func (o openSet) hasKey(key string) bool {
-	for id := range o.ids {
-		if id.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
 // openMarks reads the marks of a part, of all processes.
 func (m *Migration) openMarks(part string) (openSet, error) {
-	out := openSet{ids: map[record.ID]bool{}}
-	ids, err := m.processes()
-	if err != nil {
-		return out, err
-	}
-	all := m.marks.All() // the file of this process has some that are over
-	for _, id := range ids {
-		open, err := marks.Read(m.processPath(id, "marks"))
-		if err != nil {
-			return out, err
-		}
-		all = append(all, open...)
-	}
-	for _, k := range all {
-		if k.Part != part {
-			continue
-		}
-		out.ids[k.ID] = true
-		if at := time.UnixMilli(k.At); out.Oldest.IsZero() || at.Before(out.Oldest) {
-			out.Oldest = at
-		}
-	}
-	out.Count = int64(len(out.ids))
-	return out, nil
+	return m.members.openMarks(part, m.marks.All())
 }

@@ -1,4 +1,6 @@
-package migrate
+// Package verify compares every record of a part in both directions, looks again at what differs, and repairs it if it is
+// to. What a process does for it is given to it (Engine); it does not know in which phase the part may be verified.
+package verify
 
 import (
 	"context"
@@ -18,8 +20,8 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// VerifyOptions describes how a part is verified.
-type VerifyOptions struct {
+// Options describes how a part is verified.
+type Options struct {
 	PerSecond int             // records; 0: as fast as it goes
 	Repair    bool            // bring the side that follows to the one that decides, for each difference
 	Move      string          // repair the differences of one move alone; "": of all
@@ -27,8 +29,8 @@ type VerifyOptions struct {
 	Kind      record.DiffKind // "": all
 }
 
-// VerifyReport describes what a comparison of both sides has found.
-type VerifyReport struct {
+// Report describes what a comparison of both sides has found.
+type Report struct {
 	Part     string
 	Files    int64
 	Records  int64 // of the files
@@ -51,7 +53,7 @@ type VerifyReport struct {
 
 // Whole reports whether both sides have the same, but for records that have a mark: no step is taken before those
 // are replayed.
-func (r *VerifyReport) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Rejected == 0 }
+func (r *Report) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Rejected == 0 }
 
 // Differing represents a record that differs. Its values are told by digests.
 type Differing struct {
@@ -74,7 +76,7 @@ func digestOf(records []*record.Record) string {
 }
 
 // of reports whether a difference is of the class that is to be repaired.
-func (o VerifyOptions) of(diffs []record.Difference) bool {
+func (o Options) of(diffs []record.Difference) bool {
 	for _, d := range diffs {
 		if (o.Move == "" || o.Move == d.ID.Move) && (o.Kind == "" || o.Kind == d.Kind && o.Path == d.Path) {
 			return true
@@ -87,10 +89,10 @@ func (o VerifyOptions) of(diffs []record.Difference) bool {
 type verification struct {
 	sides   *sides.Sides
 	files   *sources.Files
-	engine  engine
-	o       VerifyOptions
+	engine  Engine
+	o       Options
 	is      disk.PartState
-	report  *VerifyReport
+	report  *Report
 	classes *shadow.Part
 	waiting []looked
 	apart   int64 // records of the files that are not equal
@@ -123,7 +125,7 @@ func (v *verification) flush(ctx context.Context) error {
 		byFile[l.file] = append(byFile[l.file], l)
 	}
 	v.waiting = nil
-	if err := disk.Pause(ctx, v.engine.settle); err != nil {
+	if err := disk.Pause(ctx, v.engine.Settle); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(byFile)) {
@@ -145,7 +147,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	if err != nil {
 		return err
 	}
-	marked, err := v.engine.marked(part)
+	marked, err := v.engine.Marked(part)
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (v *verification) fits(stored []*record.Record) bool {
 	if phase.Of(v.is.Phase).Authority != phase.Redis {
 		return true
 	}
-	bad := v.engine.unfit(stored)
+	bad := v.engine.Unfit(stored)
 	if bad != nil {
 		v.refuse(bad)
 	}
@@ -208,7 +210,7 @@ func (v *verification) endAsDeclared(ctx context.Context, id record.ID, file []*
 		!slices.ContainsFunc(diffs, func(d record.Difference) bool { return d.Kind == record.DiffEnd }) {
 		return nil
 	}
-	return v.engine.update(ctx, id, func(now []*record.Record) ([]*record.Record, error) {
+	return v.engine.Update(ctx, id, func(now []*record.Record) ([]*record.Record, error) {
 		for _, r := range now {
 			r.Ends = sources.EndOf(file)
 		}
@@ -224,7 +226,7 @@ func (v *verification) refuse(bad *record.Reject) {
 
 // repair makes records equal: together, and where one of them cannot be written each by itself.
 func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64, err error) {
-	err = v.engine.sync(ctx, ids)
+	err = v.engine.Sync(ctx, ids)
 	switch bad := new(record.Reject); {
 	case err == nil:
 		return int64(len(ids)), nil
@@ -290,19 +292,19 @@ func (v *verification) lookAt(ctx context.Context, part string, epoch uint64, fi
 // putBatch says how many records are read or repaired together.
 const putBatch = 200
 
-// engine does what a verification asks of the process.
-type engine struct {
-	settle time.Duration // after which a difference is looked at again
-	marked func(part string) (has func(record.ID) bool, err error)
-	unfit  func([]*record.Record) *record.Reject // why no file can have a record
-	update func(ctx context.Context, id record.ID, change func([]*record.Record) ([]*record.Record, error)) error
-	sync   func(ctx context.Context, ids []record.ID) error // makes records equal
+// Engine does what a verification asks of the process.
+type Engine struct {
+	Settle time.Duration // after which a difference is looked at again
+	Marked func(part string) (has func(record.ID) bool, err error)
+	Unfit  func([]*record.Record) *record.Reject // why no file can have a record
+	Update func(ctx context.Context, id record.ID, change func([]*record.Record) ([]*record.Record, error)) error
+	Sync   func(ctx context.Context, ids []record.ID) error // makes records equal
 }
 
-// verify compares every record of a part in both directions.
-func verify(ctx context.Context, m *sides.Sides, files *sources.Files, part string, is disk.PartState, o VerifyOptions,
-	e engine) (*VerifyReport, error) {
-	report := &VerifyReport{Part: part, Coverage: sides.Coverage{Sources: record.Coverages{}}}
+// Run compares every record of a part in both directions.
+func Run(ctx context.Context, m *sides.Sides, files *sources.Files, part string, is disk.PartState, o Options,
+	e Engine) (*Report, error) {
+	report := &Report{Part: part, Coverage: sides.Coverage{Sources: record.Coverages{}}}
 	v := &verification{sides: m, files: files, engine: e, o: o, is: is, report: report, classes: &shadow.Part{}}
 	s := &sides.Sweep{Sides: m, Part: part, Epoch: is.Epoch, Pace: sides.NewPace(o.PerSecond), Cover: report.Sources,
 		Reject: func(r *record.Reject) error {

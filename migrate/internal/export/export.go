@@ -1,4 +1,5 @@
-package migrate
+// Package export writes the files of a part as Redis has its records into another folder. It does not touch the sources.
+package export
 
 import (
 	"bytes"
@@ -27,8 +28,8 @@ var ErrReplacedMeanwhile = errors.New("the file was written meanwhile: export ag
 // maxEdits bounds what an export changes in the files that there are.
 const maxEdits = 1 << 20
 
-// ExportReport describes what an export wrote.
-type ExportReport struct {
+// Report describes what an export wrote.
+type Report struct {
 	Part    string
 	Files   int64
 	Records int64    // of the files, before
@@ -46,7 +47,7 @@ type ExportReport struct {
 	Refusals []*record.Reject // at most 100
 }
 
-func (r *ExportReport) refuse(bad *record.Reject) {
+func (r *Report) refuse(bad *record.Reject) {
 	if r.Refused++; len(r.Refusals) < sides.MaxListed {
 		r.Refusals = append(r.Refusals, bad)
 	}
@@ -57,7 +58,7 @@ var ErrExported = errors.New("it was exported into this folder before, and other
 	"name another folder")
 
 // outside is nil if no file would be written where sources are, whatever the folder is called.
-func (m *exports) outside(ctx context.Context, folder string, edits map[string][]record.Edit) error {
+func (m *Exports) outside(ctx context.Context, folder string, edits map[string][]record.Edit) error {
 	folders := map[string]bool{m.Disk.Root: true}
 	for _, p := range m.Parts {
 		err := m.Docs.Files(ctx, m.Disk.Root, p.Name, func(file string) error {
@@ -84,7 +85,7 @@ func (m *exports) outside(ctx context.Context, folder string, edits map[string][
 	return nil
 }
 
-func (m *exports) exportFile(ctx context.Context, report *ExportReport, folder, file string, edits []record.Edit,
+func (m *Exports) exportFile(ctx context.Context, report *Report, folder, file string, edits []record.Edit,
 	was os.FileInfo) error {
 	part := report.Part
 	path := filepath.Join(folder, filepath.FromSlash(file))
@@ -113,7 +114,7 @@ func (m *exports) exportFile(ctx context.Context, report *ExportReport, folder, 
 
 // exportFrom returns what a file is written from, and the parts that are in it: the source, or what
 // other parts have made of it.
-func (m *exports) exportFrom(part, path, file string, was os.FileInfo) (parts []string, from io.ReadCloser,
+func (m *Exports) exportFrom(part, path, file string, was os.FileInfo) (parts []string, from io.ReadCloser,
 	err error) {
 	if before, again := m.exported.Load(path); again {
 		parts = before.([]string)
@@ -138,19 +139,19 @@ func (m *exports) exportFrom(part, path, file string, was os.FileInfo) (parts []
 	return nil, in, nil
 }
 
-// exports writes the files of parts as Redis has their records. What it has written in this process it goes on from.
-type exports struct {
+// Exports writes the files of parts as Redis has their records. What it has written in this process it goes on from.
+type Exports struct {
 	*sides.Sides
 	exported sync.Map // path of a file → the parts that were exported to it
 }
 
-// run writes the files of a part into another folder.
-func (m *exports) run(ctx context.Context, part string, epoch uint64, folder string) (*ExportReport, error) {
+// Run writes the files of a part into another folder.
+func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder string) (*Report, error) {
 	to, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
 	}
-	report := &ExportReport{Part: part}
+	report := &Report{Part: part}
 	edits := map[string][]record.Edit{}
 	s := &sides.Sweep{Sides: m.Sides, Part: part, Epoch: epoch, Was: map[string]os.FileInfo{},
 		Reject: func(r *record.Reject) error {

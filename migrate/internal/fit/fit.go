@@ -1,4 +1,5 @@
-package migrate
+// Package fit says what a server lacks to be the only place of the records of a part. It changes nothing.
+package fit
 
 import (
 	"context"
@@ -14,17 +15,17 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-// serverFacts describes what a server says of itself, with what a part needs.
-type serverFacts struct {
-	info    topology.Info
-	config  map[string]string // nil: CONFIG GET is refused
-	planned int64             // bytes that are not yet imported
-	expires bool              // an entry of the part has a TTL
+// Facts describes what a server says of itself, with what a part needs.
+type Facts struct {
+	Info    topology.Info
+	Config  map[string]string // nil: CONFIG GET is refused
+	Planned int64             // bytes that are not yet imported
+	Expires bool              // an entry of the part has a TTL
 }
 
-// unfit returns what the server lacks for one part. The error says why it could not be asked all; it is
+// Lacks returns what the server lacks for one part. The error says why it could not be asked all; it is
 // among what it lacks, too.
-func unfit(ctx context.Context, s *store.Server, p sources.PartOf, planned int64,
+func Lacks(ctx context.Context, s *store.Server, p sources.PartOf, planned int64,
 	wrong func(op, part string, err error) error) (out []string, unanswered error) {
 	raw, err := s.Raw()
 	if err != nil {
@@ -34,18 +35,18 @@ func unfit(ctx context.Context, s *store.Server, p sources.PartOf, planned int64
 	if err != nil {
 		return []string{"INFO is not answered: " + wrong("look at the server", "", err).Error()}, store.Unrefused(err)
 	}
-	is := serverFacts{info: topology.ParseInfo(text)}
+	is := Facts{Info: topology.ParseInfo(text)}
 	config, err := raw.Do(ctx, raw.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if store.Unrefused(err) != nil {
 		return []string{"CONFIG GET is not answered: " + wrong("look at the server", "", err).Error()}, err
 	}
-	is.config = config
-	is.planned = planned
+	is.Config = config
+	is.Planned = planned
 	for _, mv := range p.Moves {
-		is.expires = is.expires || mv.TTL.Policy == keyspace.TTLExpires
+		is.Expires = is.Expires || mv.TTL.Policy == keyspace.TTLExpires
 	}
 	lacks, unanswered := rights(ctx, s, p, wrong)
-	return append(is.lacks(), lacks...), unanswered
+	return append(is.Lacks(), lacks...), unanswered
 }
 
 // rights returns the entries that the login may not write by script. No part has the name that
@@ -68,7 +69,7 @@ func rights(ctx context.Context, s *store.Server, p sources.PartOf,
 	return out, unanswered
 }
 
-func (s serverFacts) lacks() (out []string) {
+func (s Facts) Lacks() (out []string) {
 	for _, rule := range fitness {
 		if lack := rule(s); lack != "" {
 			out = append(out, lack)
@@ -78,54 +79,54 @@ func (s serverFacts) lacks() (out []string) {
 }
 
 // fitness has a rule for each thing that a server may lack.
-var fitness = []func(s serverFacts) string{
-	func(s serverFacts) string {
-		policy := s.info["maxmemory_policy"]
-		if policy == "noeviction" || policy == "" || strings.HasPrefix(policy, "volatile-") && !s.expires {
+var fitness = []func(s Facts) string{
+	func(s Facts) string {
+		policy := s.Info["maxmemory_policy"]
+		if policy == "noeviction" || policy == "" || strings.HasPrefix(policy, "volatile-") && !s.Expires {
 			return ""
 		}
 		return "maxmemory-policy " + policy + " throws records away when the memory is full: set noeviction"
 	},
-	func(s serverFacts) string {
-		most, of := s.info.Int("maxmemory"), "maxmemory"
+	func(s Facts) string {
+		most, of := s.Info.Int("maxmemory"), "maxmemory"
 		if most == 0 {
-			most, of = s.info.Int("total_system_memory"), "the memory of the machine"
+			most, of = s.Info.Int("total_system_memory"), "the memory of the machine"
 		}
-		used := s.info.Int("used_memory")
-		if most == 0 || used+s.planned < most/10*8 {
+		used := s.Info.Int("used_memory")
+		if most == 0 || used+s.Planned < most/10*8 {
 			return ""
 		}
 		return fmt.Sprintf("%s are %d bytes, %d are used and the plan needs %d more: at most 80 %% may be used, since "+
-			"records grow", of, most, used, s.planned)
+			"records grow", of, most, used, s.Planned)
 	},
-	func(s serverFacts) string {
-		if s.info["role"] == "master" || s.info["role"] == "" {
+	func(s Facts) string {
+		if s.Info["role"] == "master" || s.Info["role"] == "" {
 			return ""
 		}
 		return "it is a replica"
 	},
-	func(s serverFacts) string {
-		for i := range s.info.Int("connected_slaves") {
-			if state := s.info["slave"+strconv.FormatInt(i, 10)]; !strings.Contains(state, "state=online") {
+	func(s Facts) string {
+		for i := range s.Info.Int("connected_slaves") {
+			if state := s.Info["slave"+strconv.FormatInt(i, 10)]; !strings.Contains(state, "state=online") {
 				return "a replica is not online"
 			}
 		}
 		return ""
 	},
-	func(s serverFacts) string {
-		if s.info["aof_last_write_status"] == "err" || s.info["rdb_last_bgsave_status"] == "err" {
+	func(s Facts) string {
+		if s.Info["aof_last_write_status"] == "err" || s.Info["rdb_last_bgsave_status"] == "err" {
 			return "its last write to the disk has failed"
 		}
 		return ""
 	},
-	func(s serverFacts) string {
-		if s.info["aof_enabled"] == "1" {
+	func(s Facts) string {
+		if s.Info["aof_enabled"] == "1" {
 			return ""
 		}
 		return "appendonly is off: a crash loses what was written since the last snapshot; set appendonly yes"
 	},
-	func(s serverFacts) string {
-		if s.info["aof_enabled"] != "1" || s.config["appendfsync"] != "no" {
+	func(s Facts) string {
+		if s.Info["aof_enabled"] != "1" || s.Config["appendfsync"] != "no" {
 			return ""
 		}
 		return "appendfsync is no: a crash of the machine loses what the kernel has not written; set everysec or always"
