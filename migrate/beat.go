@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/members"
 	"github.com/keywright/keywright/migrate/internal/store"
 )
 
@@ -57,8 +58,8 @@ func (m *Migration) sayAlive() error {
 	if err != nil {
 		return err
 	}
-	path := m.members.path(m.id, "beat")
-	text := encodeBeat(beatFile{At: time.Now(), Pid: os.Getpid(), Epochs: m.confirmed(p),
+	path := m.members.Path(m.id, "beat")
+	text := members.EncodeReport(members.Report{At: time.Now(), Pid: os.Getpid(), Epochs: m.confirmed(p),
 		Seen: m.server.Seen.All(), Forms: m.forms()})
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -83,20 +84,20 @@ type Process struct {
 
 // Processes returns those that take part, with what they have confirmed of a part.
 func (m *Migration) Processes(part string) (out []Process, err error) {
-	ids, err := m.members.others()
+	ids, err := m.members.Others()
 	if !m.config.Look {
 		ids = append(ids, m.id)
 	}
 	for _, id := range ids {
-		var b beatFile
-		there, unread := disk.ReadJSON(m.members.path(id, "beat"), &b)
+		var b members.Report
+		there, unread := disk.ReadJSON(m.members.Path(id, "beat"), &b)
 		if unread == nil && !there {
 			continue // it has just begun or ended
 		}
 		if unread != nil { // it is not known by which epoch it works
-			b = beatFile{}
+			b = members.Report{}
 		}
-		live := id == m.id || m.members.holdsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
+		live := id == m.id || m.members.HoldsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
 		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.formOf(part)
 		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part], otherwise})
 	}

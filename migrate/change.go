@@ -268,8 +268,8 @@ func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int
 	if err != nil {
 		return 0, err
 	}
-	all := make([]marks.Mark, 0, len(open.ids))
-	for id := range open.ids {
+	all := make([]marks.Mark, 0, len(open.IDs))
+	for id := range open.IDs {
 		all = append(all, marks.Mark{ID: id})
 	}
 	drained := 0

@@ -63,7 +63,7 @@ func (m *Migration) listOnce(ctx context.Context, part string, mv MoveOf, is Par
 		return out, err
 	}
 	open, failed := m.openMarks(part)
-	if failed != nil || open.hasKey(key) {
+	if failed != nil || open.HasKey(key) {
 		return nil, err
 	}
 	out, failed = m.listFiles(ctx, mv, key)

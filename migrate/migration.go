@@ -19,6 +19,7 @@ import (
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/export"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/members"
 	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -76,7 +77,7 @@ type Migration struct {
 	ahead   ahead
 	pushes  sources.Pushes
 	sides   *sides.Sides
-	members *members
+	members *members.Folder
 	doubt   atomic.Bool // a write of this process may arrive yet
 	renewal sync.Mutex
 	flight  flights
@@ -149,7 +150,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	m.sides = &sides.Sides{Docs: m.docs, Disk: d, Server: m.server, Parts: m.parts, Moves: m.moves, PartOf: m.partOf,
 		Progressed: c.Progress}
 	m.exports.Sides = m.sides
-	m.members = &members{disk: d}
+	m.members = &members.Folder{Disk: d}
 	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err
@@ -187,8 +188,8 @@ func invalidConfig(what string) error {
 func (m *Migration) enter() error {
 	for {
 		m.id = strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:10]
-		m.members.id = m.id
-		path := m.members.path(m.id, "lock")
+		m.members.ID = m.id
+		path := m.members.Path(m.id, "lock")
 		lock, err := m.disk.TryLock(path, false)
 		if err != nil {
 			return err
@@ -208,7 +209,7 @@ func (m *Migration) enter() error {
 		m.lock = lock
 		break
 	}
-	of, err := marks.Open(m.members.path(m.id, "marks"), m.config.Marks, m.disk.At)
+	of, err := marks.Open(m.members.Path(m.id, "marks"), m.config.Marks, m.disk.At)
 	if err == nil {
 		m.marks = of
 		err = m.sayAlive()
@@ -246,8 +247,8 @@ func (m *Migration) Close() error {
 		left, err := m.marks.Close()
 		err = errors.Join(err, m.keepSeen(m.server.Seen.All()))
 		if left == 0 && err == nil {
-			for _, kind := range ofProcess {
-				_ = os.Remove(m.members.path(m.id, kind))
+			for _, kind := range members.FilesOf {
+				_ = os.Remove(m.members.Path(m.id, kind))
 			}
 		}
 		m.lock.Free()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/members"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 )
@@ -70,7 +71,7 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	}
 	is := p.Of(part)
 	open, err := m.openMarks(part)
-	_, unseen := m.members.highest()
+	_, unseen := m.members.Highest()
 	switch damaged := (errors.Is(err, marks.ErrDamaged) || unseen != nil) && o.Accept; {
 	case damaged && o.Look: // they would be set aside
 		unseen = nil
@@ -80,7 +81,7 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	case damaged:
 		if err = m.setAside(); err == nil {
 			open, err = m.openMarks(part)
-			_, unseen = m.members.highest()
+			_, unseen = m.members.Highest()
 		}
 	}
 	if err = errors.Join(err, unseen); err != nil {
@@ -129,17 +130,17 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 
 // setAside renames the damaged files of dead processes, and of what all have seen.
 func (m *Migration) setAside() error {
-	ids, err := m.members.others()
+	ids, err := m.members.Others()
 	for _, id := range ids {
-		if m.members.holdsLock(id) {
+		if m.members.HoldsLock(id) {
 			continue
 		}
-		path, beat := m.members.path(id, "marks"), m.members.path(id, "beat")
+		path, beat := m.members.Path(id, "marks"), m.members.Path(id, "beat")
 		if _, damaged := marks.Read(path); errors.Is(damaged, marks.ErrDamaged) {
-			err = errors.Join(err, os.Rename(path, m.members.path(id, "damaged")))
+			err = errors.Join(err, os.Rename(path, m.members.Path(id, "damaged")))
 		}
-		if _, damaged := disk.ReadJSON(beat, &beatFile{}); damaged != nil {
-			err = errors.Join(err, os.Rename(beat, m.members.path(id, "damaged-beat")))
+		if _, damaged := disk.ReadJSON(beat, &members.Report{}); damaged != nil {
+			err = errors.Join(err, os.Rename(beat, m.members.Path(id, "damaged-beat")))
 		}
 	}
 	if _, damaged := disk.ReadJSON(m.disk.SeenPath(), &map[string]uint64{}); damaged != nil {
@@ -163,7 +164,7 @@ func (m *Migration) closeFor(ctx context.Context, p disk.Phases, part string, is
 // raiseAnyway gives Redis an epoch that is later than what it has and than the files'.
 func (m *Migration) raiseAnyway(ctx context.Context, part string, is phase.State, to phase.Phase) (uint64, error) {
 	epoch := is.Intent.Epoch + 3 // later than an undo of what was under way
-	last, err := m.members.highest()
+	last, err := m.members.Highest()
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/members"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -130,7 +131,7 @@ func idsOf(open []marks.Mark) (out []record.ID) {
 // replayDead takes over what dead processes have marked. The lock of a process is free
 // when it has died, and the one that takes it is the only one to replay its marks.
 func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err error) {
-	ids, err := m.members.others()
+	ids, err := m.members.Others()
 	for _, id := range ids {
 		n, more, failed := m.takeOver(ctx, id)
 		replayed, left, err = replayed+n, left+more, errors.Join(err, failed)
@@ -139,7 +140,7 @@ func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err e
 }
 
 func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int64, err error) {
-	path := m.members.path(id, "lock")
+	path := m.members.Path(id, "lock")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil // another has taken it over, and opening the lock would make it again
 	}
@@ -148,7 +149,7 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 		return 0, 0, err
 	}
 	defer lock.Free()
-	open, err := marks.Read(m.members.path(id, "marks"))
+	open, err := marks.Read(m.members.Path(id, "marks"))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -157,16 +158,16 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 			return replayed, int64(len(open)) - replayed, err
 		}
 	}
-	var b beatFile
-	if _, err := disk.ReadJSON(m.members.path(id, "beat"), &b); err != nil { // what it has seen would be lost
+	var b members.Report
+	if _, err := disk.ReadJSON(m.members.Path(id, "beat"), &b); err != nil { // what it has seen would be lost
 		return replayed, 0, fmt.Errorf("%w: %w", ErrUnseen, err)
 	}
 	if err := m.keepSeen(b.Seen); err != nil {
 		return replayed, 0, err
 	}
 	m.server.Seen.SawAll(b.Seen)
-	for _, kind := range ofProcess {
-		if err := os.Remove(m.members.path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, kind := range members.FilesOf {
+		if err := os.Remove(m.members.Path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return replayed, 0, err
 		}
 	}
@@ -206,6 +207,6 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []marks.Mark) 
 }
 
 // openMarks reads the marks of a part, of all processes.
-func (m *Migration) openMarks(part string) (openSet, error) {
-	return m.members.openMarks(part, m.marks.All())
+func (m *Migration) openMarks(part string) (members.Marked, error) {
+	return m.members.OpenMarks(part, m.marks.All())
 }

@@ -351,7 +351,7 @@ func (m *Migration) takenAt(mv MoveOf, id record.ID, a store.Answer, epoch uint6
 // there, so that the error stays.
 func (m *Migration) fallback(ctx context.Context, part string, id record.ID, cause error) ([]*record.Record, error) {
 	open, err := m.openMarks(part)
-	if err != nil || open.has(id) {
+	if err != nil || open.Has(id) {
 		return nil, cause
 	}
 	out, err := m.readFiles(ctx, id)

@@ -69,6 +69,7 @@ func rights(ctx context.Context, s *store.Server, p sources.PartOf,
 	return out, unanswered
 }
 
+// Lacks returns what the server lacks, a sentence each.
 func (s Facts) Lacks() (out []string) {
 	for _, rule := range fitness {
 		if lack := rule(s); lack != "" {

@@ -1,4 +1,4 @@
-package migrate
+package sides
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/migrate/internal/disk"
-	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
@@ -20,9 +19,9 @@ type ImportOptions struct {
 	Progress  func(store.ImportReport) // called after each batch; nil: it is not asked for
 }
 
-// importFile brings the records of a file to Redis.
-func importFile(ctx context.Context, m *sides.Sides, part string, epoch uint64, file string,
-	report *store.ImportReport, o ImportOptions, pace *sides.Pace) error {
+// ImportFile brings the records of a file to Redis.
+func ImportFile(ctx context.Context, m *Sides, part string, epoch uint64, file string,
+	report *store.ImportReport, o ImportOptions, pace *Pace) error {
 	ticket, err := m.Server.NewTicket(ctx, part, epoch) // before the file is opened
 	if err != nil {
 		return err
@@ -33,8 +32,8 @@ func importFile(ctx context.Context, m *sides.Sides, part string, epoch uint64, 
 	}
 	defer in.Close()
 	follows := m.Server.Follow(part, epoch, ticket, false)
-	loads := &store.Loads{Server: m.Server, At: m.Disk.At, Report: report, Progress: o.Progress, Free: make(chan struct{}, store.MaxLoads),
-		Began: time.Now()}
+	loads := &store.Loads{Server: m.Server, At: m.Disk.At, Report: report, Progress: o.Progress,
+		Free: make(chan struct{}, store.MaxLoads), Began: time.Now()}
 	var batch []sources.Group
 	size := 0
 	flush := func() error {
@@ -57,7 +56,7 @@ func importFile(ctx context.Context, m *sides.Sides, part string, epoch uint64, 
 		}
 		loads.Mu.Lock()
 		defer loads.Mu.Unlock()
-		if report.Rejected++; len(report.Rejects) < sides.MaxListed {
+		if report.Rejected++; len(report.Rejects) < MaxListed {
 			report.Rejects = append(report.Rejects, r)
 		}
 		return nil
