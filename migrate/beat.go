@@ -17,8 +17,8 @@ import (
 // looks says how often a process looks whether the phases have changed.
 const looks = 20 * time.Millisecond
 
-// beat says that this process lives and by which epochs it works, and replays what waits.
-func (m *Migration) beat() {
+// keepAlive says that this process lives and by which epochs it works, and replays what waits.
+func (m *Migration) keepAlive() {
 	defer m.work.Done()
 	var said map[string]uint64
 	saidAt, replayAt := time.Time{}, time.Now().Add(m.config.Lease/20)
@@ -170,7 +170,8 @@ type Unconfirmed struct {
 }
 
 func (e *Unconfirmed) Error() string {
-	return "part " + e.Part + ": epoch " + store.Decimal(e.Epoch) + " is not confirmed by " + strings.Join(e.Processes, ", ")
+	return "part " + e.Part + ": epoch " + store.Decimal(e.Epoch) + " is not confirmed by " +
+		strings.Join(e.Processes, ", ")
 }
 
 // Unwrap gives why it was no longer waited for.

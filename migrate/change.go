@@ -234,7 +234,7 @@ func (m *Migration) changePhase(ctx context.Context, p disk.Phases, done *Change
 	if err := m.quiet(ctx, done.Part); err != nil {
 		return err
 	}
-	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch, done.To); err != nil {
+	if err := m.giveEpoch(ctx, done.Part, next, next.Intent.Epoch, done.To); err != nil {
 		return err
 	}
 	if done.From == phase.Complete { // the files have not been written since
@@ -250,12 +250,13 @@ func (m *Migration) changePhase(ctx context.Context, p disk.Phases, done *Change
 	if err := m.disk.At("drained"); err != nil {
 		return err
 	}
-	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch+1, done.To); err != nil {
+	if err := m.giveEpoch(ctx, done.Part, next, next.Intent.Epoch+1, done.To); err != nil {
 		return err
 	}
 	last := next.Finish()
 	done.Epoch, done.At = last.Epoch, time.Now()
-	if err := m.disk.WriteJSON(m.disk.PhasePath(), closed.With(done.Part, PartState{State: last, Since: done.At})); err != nil {
+	opened := closed.With(done.Part, PartState{State: last, Since: done.At})
+	if err := m.disk.WriteJSON(m.disk.PhasePath(), opened); err != nil {
 		return err
 	}
 	done.Paused = time.Since(began)

@@ -107,8 +107,9 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
-	report, err := verify.Run(ctx, m.sides, m.files, part, is, o, verify.Engine{Settle: m.shadow.Config.Settle, Marked: m.marked,
-		Unfit: m.unfitOf, Update: m.Update, Sync: func(ctx context.Context, ids []record.ID) error {
+	report, err := verify.Run(ctx, m.sides, m.files, part, is, o, verify.Engine{Settle: m.shadow.Config.Settle,
+		Marked: m.marked,
+		Unfit:  m.unfitOf, Update: m.Update, Sync: func(ctx context.Context, ids []record.ID) error {
 			return m.sync(ctx, part, is.State, is.Epoch, ids, false)
 		}})
 	if err == nil {

@@ -104,7 +104,7 @@ func HoldLock(path string) (free func(), err error) {
 }
 
 // EndsWhileBegun lets a process end while a write or a push of it begins, and reports whether it
-// does so without waiting for that. An end that waits is not told from one that is slow: then it
+// does so without waiting for that. An end that waits looks like one that is slow: then it
 // says no.
 func EndsWhileBegun(m *Migration, what string) bool {
 	mu := &m.files.Mu

@@ -90,7 +90,7 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 		if id := r.ID(); id.Move != mv.Name || id.Key != key || !r.Ends.IsZero() && !r.Ends.After(now) {
 			return nil
 		}
-		return gather(&out, at, r)
+		return addByName(&out, at, r)
 	}, func(bad *record.Reject) error { // a list without it would not be the whole
 		if id, _ := bad.Of(); id.Move == mv.Name && (id.Key == key || id.Key == "") {
 			return bad
@@ -100,8 +100,8 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 	return out, err
 }
 
-// gather adds a record, in the place of one of the same name.
-func gather(out *[]*record.Record, at map[string]int, r *record.Record) error {
+// addByName adds a record, in the place of one of the same name.
+func addByName(out *[]*record.Record, at map[string]int, r *record.Record) error {
 	if i, twice := at[r.Sub]; twice {
 		(*out)[i] = r
 		return nil
@@ -137,7 +137,7 @@ func (m *Migration) listRedis(ctx context.Context, part string, mv MoveOf, epoch
 				return nil, err
 			}
 			for _, r := range found {
-				if err := gather(&out, at, r); err != nil {
+				if err := addByName(&out, at, r); err != nil {
 					return nil, err
 				}
 			}

@@ -36,7 +36,7 @@ type Config struct {
 	Client *keywright.Client // to a single server, no cluster
 	// Connect opens the client where there is no Client: at Open and, unless the process looks only, each second until
 	// it succeeds. While the files decide, a process starts and works without Redis. Open fails if the first error is no
-	// *keywright.Error, or is Invalid or Refused: time does not heal it. It must heed its context: Close waits for it,
+	// *keywright.Error, or is Invalid or Refused: time does not heal it. It must end with its context: Close waits for it,
 	// and closes what it opened.
 	Connect func(context.Context) (*keywright.Client, error)
 
@@ -46,7 +46,7 @@ type Config struct {
 
 	Shadow ShadowConfig // of the comparisons in the phases shadow and live
 
-	// Look only: this process is none of the migration, writes no record and changes no phase. What
+	// Look only: this process takes no part in the migration, writes no record and changes no phase. What
 	// asks nothing of Redis then needs no Client.
 	Look bool
 	// Progress is called now and then while files are read, with what was read of them since Open;
@@ -74,7 +74,7 @@ type Migration struct {
 	lock    *disk.Lock // that this process lives
 	name    atomic.Uint64
 	unseen  atomic.Bool // what others have seen is not known yet
-	ahead   ahead
+	ahead   laterEpochs
 	pushes  sources.Pushes
 	sides   *sides.Sides
 	members *members.Folder
@@ -173,7 +173,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	m.lookAhead(ctx)
 	m.shadow = shadow.New(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 	m.work.Add(2)
-	go m.beat()
+	go m.keepAlive()
 	go m.connects()
 	return m, nil
 }
@@ -222,7 +222,7 @@ func (m *Migration) enter() error {
 		return err
 	}
 	m.name.Store(1)
-	m.doubt.Store(true) // Redis has to be told the name
+	m.doubt.Store(true) // Redis does not know the name yet
 	m.unseen.Store(true)
 	_ = m.lookSeen() // without it: see settled
 	return nil
@@ -371,7 +371,7 @@ func (m *Migration) confirmed(p disk.Phases) map[string]uint64 {
 // Move returns the move of that name, nil if there is none.
 func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }
 
-// connects tries until there is a client, or the process ends. It holds up no beat; Close waits for the try under way.
+// connects tries until there is a client, or the process ends. It delays nothing else; Close waits for the try under way.
 func (m *Migration) connects() {
 	defer m.work.Done()
 	for m.link.Connect(m.life) != nil && disk.Pause(m.life, time.Second) == nil {

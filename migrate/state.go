@@ -79,7 +79,7 @@ func (m *Migration) undo(ctx context.Context) error {
 		if err := m.quiet(ctx, part); err != nil {
 			return err
 		}
-		failed := m.raise(ctx, part, is.State, is.Intent.Epoch+2, is.Phase)
+		failed := m.giveEpoch(ctx, part, is.State, is.Intent.Epoch+2, is.Phase)
 		next, err := is.Undo(failed == nil)
 		if err != nil {
 			return fmt.Errorf("the change of part %s cannot be undone without Redis: %w", part, failed)
@@ -102,7 +102,7 @@ func (m *Migration) heal(ctx context.Context) error {
 		if is.Intent != nil || is.Lag == 0 {
 			continue
 		}
-		if err := m.raise(ctx, part, is.State, is.Epoch, is.Phase); err != nil {
+		if err := m.giveEpoch(ctx, part, is.State, is.Epoch, is.Phase); err != nil {
 			return err
 		}
 		is.Lag = 0
@@ -124,8 +124,8 @@ func (m *Migration) quiet(ctx context.Context, part string) error {
 	return err
 }
 
-// raise gives Redis a later epoch.
-func (m *Migration) raise(ctx context.Context, part string, from phase.State, to uint64, phased phase.Phase) error {
+// giveEpoch gives Redis a later epoch.
+func (m *Migration) giveEpoch(ctx context.Context, part string, from phase.State, to uint64, phased phase.Phase) error {
 	if err := m.disk.At("raise"); err != nil {
 		return err
 	}
@@ -235,43 +235,43 @@ func (m *Migration) lookSeen() error {
 	return err
 }
 
-// ahead says of which parts Redis has had a later epoch than the files when it was asked: the
+// laterEpochs says of which parts Redis has had a later epoch than the files when it was asked: the
 // files that say the phase are gone, or older ones.
-type ahead struct {
+type laterEpochs struct {
 	mu     sync.Mutex
-	parts  map[string]standing
+	parts  map[string]epochState
 	epochs map[string]uint64 // the latest one that this process has read from the files
 }
 
-// standing describes how the epoch of a part in Redis compares with that of the files.
-type standing int
+// epochState describes how the epoch of a part in Redis compares with that of the files.
+type epochState int
 
 const (
-	known   standing = iota // to the files
-	unasked                 // Redis has not answered yet: files that are there are believed until it does
-	isLater                 // than that of the files: nothing is read or written
+	known   epochState = iota // to the files
+	unasked                   // Redis has not answered yet: files that are there are believed until it does
+	isLater                   // than that of the files: nothing is read or written
 )
 
 // errNoPhases reports a part whose phase is known neither from the files nor from Redis.
 var errNoPhases = errors.New("no file says the phase, and Redis, which may have a later one than off, does not answer")
 
-func (a *ahead) of(part string) standing {
+func (a *laterEpochs) of(part string) epochState {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.parts[part]
 }
 
-func (a *ahead) set(part string, is standing) {
+func (a *laterEpochs) set(part string, is epochState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.parts == nil {
-		a.parts = map[string]standing{}
+		a.parts = map[string]epochState{}
 	}
 	a.parts[part] = is
 }
 
 // saw notes an epoch that the files have, and is false if they have had a later one.
-func (a *ahead) saw(part string, epoch uint64) bool {
+func (a *laterEpochs) saw(part string, epoch uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.epochs == nil {
@@ -285,7 +285,7 @@ func (a *ahead) saw(part string, epoch uint64) bool {
 }
 
 // sawAll notes the epochs of all parts.
-func (a *ahead) sawAll(p disk.Phases) {
+func (a *laterEpochs) sawAll(p disk.Phases) {
 	for part, is := range p.Parts {
 		a.saw(part, is.Epoch)
 	}

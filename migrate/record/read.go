@@ -195,11 +195,11 @@ func (w *walker) value(nodes []*node) error {
 	case c == '-' || c >= '0' && c <= '9':
 		err = w.number()
 	case c == 't':
-		err = w.word("true")
+		err = w.keyword("true")
 	case c == 'f':
-		err = w.word("false")
+		err = w.keyword("false")
 	case c == 'n':
-		err = w.word("null")
+		err = w.keyword("null")
 	default:
 		err = w.unexpected("a value")
 	}

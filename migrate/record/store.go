@@ -116,8 +116,8 @@ func formUnix(d datum, k scalar.Kind) (string, string) {
 	return strconv.FormatInt(d.time.UnixMilli(), 10), ""
 }
 
-// load returns a stored value as a datum: what store was given, as far as it can be
-// told.
+// load returns a stored value as a datum: what store was given, as far as that is
+// known.
 func (s *slot) load(stored string) (datum, string) {
 	switch s.typ.Kind {
 	case scalar.JSON:

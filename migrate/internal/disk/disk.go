@@ -1,5 +1,5 @@
-// Package disk is the folder of the sources of a migration, and in it the engine's own files: locks, the phases, and what
-// takes the place of a file at once. It does not know what is in the sources.
+// Package disk is the folder of the sources of a migration, and in it the engine's own files: locks, the phases, and
+// what takes the place of a file at once. It does not know what is in the sources.
 package disk
 
 import (

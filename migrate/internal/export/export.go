@@ -1,4 +1,5 @@
-// Package export writes the files of a part as Redis has its records into another folder. It does not touch the sources.
+// Package export writes the files of a part as Redis has its records into another folder. It does not touch the
+// sources.
 package export
 
 import (

@@ -54,7 +54,8 @@ func Lacks(ctx context.Context, s *store.Server, p sources.PartOf, planned int64
 func rights(ctx context.Context, s *store.Server, p sources.PartOf,
 	wrong func(op, part string, err error) error) (out []string, unanswered error) {
 	if _, err := s.TicketOp("", 0, 0).Do(ctx); err != nil {
-		return []string{"the scripts of a migration do not run: " + wrong("try a script", "", err).Error()}, store.Unrefused(err)
+		return []string{"the scripts of a migration do not run: " + wrong("try a script", "", err).Error()},
+			store.Unrefused(err)
 	}
 	for _, mv := range p.Moves {
 		if mv.Example == "" || store.KindOf[mv.Kind] == "" {

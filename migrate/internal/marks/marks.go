@@ -1,5 +1,5 @@
-// Package marks says which records may differ between the two sides: a mark is on the disk before its record is written,
-// and holds no value. What becomes of a mark is decided by package migrate.
+// Package marks says which records may differ between the two sides: a mark is on the disk before its record is
+// written, and holds no value. What becomes of a mark is decided by package migrate.
 package marks
 
 import (

@@ -1,5 +1,5 @@
-// Package members is the folder of the processes that take part in a migration: which there are, what each says of itself,
-// and which records they have marked. It decides nothing about them.
+// Package members is the folder of the processes that take part in a migration: which there are, what each says of
+// itself, and which records they have marked. It decides nothing about them.
 package members
 
 import (

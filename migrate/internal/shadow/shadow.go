@@ -1,5 +1,5 @@
-// Package shadow compares records that were read with the other side, beside the caller and within bounds, and keeps what
-// all processes have found. How a record is compared is given to it.
+// Package shadow compares records that were read with the other side, beside the caller and within bounds, and keeps
+// what all processes have found. How a record is compared is given to it.
 package shadow
 
 import (
@@ -88,7 +88,8 @@ func New(life context.Context, c Config, d *disk.Disk, partOf map[string]string,
 	marked func(record.ID) (bool, error)) *Comparisons {
 	c.Workers, c.Queue = cmp.Or(c.Workers, 2), cmp.Or(c.Queue, 256)
 	c.Deadline, c.Settle = cmp.Or(c.Deadline, 2*time.Second), cmp.Or(c.Settle, 250*time.Millisecond)
-	s := &Comparisons{life: life, Config: c, disk: d, partOf: partOf, look: look, marked: marked, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
+	s := &Comparisons{life: life, Config: c, disk: d, partOf: partOf, look: look, marked: marked,
+		queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
 		found: map[string]*Part{}}
 	for range c.Workers {
 		s.work.Add(1)

@@ -1,5 +1,5 @@
-// Package sides goes over all of a part, on both sides, the files and Redis: to compare every record, to say what an import
-// would do, and to bring the records of a file to Redis. It does not know in which phase the part is.
+// Package sides goes over all of a part, on both sides, the files and Redis: to compare every record, to say what an
+// import would do, and to bring the records of a file to Redis. It does not know in which phase the part is.
 package sides
 
 import (

@@ -86,7 +86,8 @@ type declared struct {
 }
 
 // NewDeclared returns the documents of a declared migration. fields gives the fields of a hash in Redis.
-func NewDeclared(m *record.Map, d *disk.Disk, fields func(ctx context.Context, hash string) ([]string, error)) Documents {
+func NewDeclared(m *record.Map, d *disk.Disk,
+	fields func(ctx context.Context, hash string) ([]string, error)) Documents {
 	return declared{m, d.Root, d.Room, fields, &listings{}}
 }
 

@@ -52,8 +52,8 @@ type Files struct {
 	Writers map[string]*writer
 }
 
-// NewFiles returns the side of the files, which writes them while life lasts. wrote is called where a write has just been
-// done.
+// NewFiles returns the side of the files, which writes them while life lasts. wrote is called where a write has just
+// been done.
 func NewFiles(life context.Context, d *disk.Disk, docs Documents,
 	wrote func(side phase.Side, part string, epoch uint64, drain bool)) *Files {
 	return &Files{disk: d, docs: docs, state: d.Phases, life: life, wrote: wrote, Writers: map[string]*writer{}}

@@ -25,7 +25,8 @@ type Rewritten struct {
 
 // Rewrite writes a file beside the one whose place it takes, and reads it again: it has the records that the edits
 // say, or it is not used. Every file of the sources is written by it.
-func Rewrite(ctx context.Context, d *disk.Disk, docs Documents, w Rewritten) (r *disk.Replacement, changed bool, err error) {
+func Rewrite(ctx context.Context, d *disk.Disk, docs Documents, w Rewritten) (r *disk.Replacement, changed bool,
+	err error) {
 	left := map[record.ID]bool{}
 	refused := w.Refused
 	if refused != nil {

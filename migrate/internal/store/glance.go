@@ -69,7 +69,7 @@ func (g *glance) commands(b kernel.Builder, out []kernel.Command) []kernel.Comma
 	return out
 }
 
-// answered takes the answers. What cannot be told is not the same.
+// answered takes the answers. What is not known is not the same.
 func (g *glance) answered(results []kernel.Reply) {
 	if len(g.strings) > 0 {
 		values, err := results[0].ToArray()
@@ -96,7 +96,8 @@ func (g *glance) answered(results []kernel.Reply) {
 		if ms > 0 {
 			stored = time.UnixMilli(ms)
 		}
-		g.same[at] = g.same[at] && err == nil && record.SameEnd(g.ttls[i], g.groups[at].Records[0].Ends, stored, sources.Slack)
+		g.same[at] = g.same[at] && err == nil && record.SameEnd(g.ttls[i], g.groups[at].Records[0].Ends, stored,
+			sources.Slack)
 	}
 }
 
@@ -107,7 +108,8 @@ func is(m *kernel.Value, value []byte) bool {
 
 // others returns the records that are not known to be the same. The epoch is asked for before the
 // records and after them, as by takeAll.
-func (s *Server) others(ctx context.Context, part string, epoch uint64, groups []sources.Group) ([]sources.Group, error) {
+func (s *Server) others(ctx context.Context, part string, epoch uint64, groups []sources.Group) ([]sources.Group,
+	error) {
 	g := s.newGlance(groups)
 	if len(g.strings)+len(g.hashes) == 0 {
 		return groups, nil
@@ -141,7 +143,8 @@ type Unequal struct {
 }
 
 // Compare reads records from Redis, and returns those that differ.
-func (s *Server) Compare(ctx context.Context, part string, epoch uint64, groups []sources.Group) (out []Unequal, err error) {
+func (s *Server) Compare(ctx context.Context, part string, epoch uint64, groups []sources.Group) (out []Unequal,
+	err error) {
 	left, err := s.others(ctx, part, epoch, groups)
 	if err != nil || len(left) == 0 {
 		return nil, err

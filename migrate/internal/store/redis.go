@@ -55,7 +55,8 @@ type Server struct {
 // New returns the side of Redis of a migration.
 func New(l *Link, name string, moves map[string]sources.MoveOf) *Server {
 	key := "keywright:migrate:" + name
-	return &Server{Link: l, Key: key, moves: moves, entry: &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}
+	return &Server{Link: l, Key: key, moves: moves,
+		entry: &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}
 }
 
 // tickets returns the key of the tickets of records that were written lately.

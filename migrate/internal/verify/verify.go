@@ -1,5 +1,6 @@
-// Package verify compares every record of a part in both directions, looks again at what differs, and repairs it if it is
-// to. What a process does for it is given to it (Engine); it does not know in which phase the part may be verified.
+// Package verify compares every record of a part in both directions, looks again at what differs, and repairs it if
+// it is to. What a process does for it is given to it (Engine); it does not know in which phase the part may be
+// verified.
 package verify
 
 import (
@@ -55,7 +56,7 @@ type Report struct {
 // are replayed.
 func (r *Report) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Rejected == 0 }
 
-// Differing represents a record that differs. Its values are told by digests.
+// Differing represents a record that differs. Its values are shown as digests.
 type Differing struct {
 	ID          record.ID
 	Differences []record.Difference

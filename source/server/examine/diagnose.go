@@ -1,5 +1,5 @@
-// Package examine asks servers what they say of themselves: INFO, settings, the clock, what the user may do, keys in slots
-// that the node does not own. It reads no values and it judges nothing: package doctor does.
+// Package examine asks servers what they say of themselves: INFO, settings, the clock, what the user may do, keys in
+// slots that the node does not own. It reads no values and it judges nothing: package doctor does.
 //
 // API: may change until 1.0.
 package examine

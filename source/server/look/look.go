@@ -1,5 +1,5 @@
-// Package look reads what a server knows of one key, and a bounded part of its value, in a cluster at the node that holds
-// the key. It changes nothing, and it does not judge. Many keys are read by a scan: package server.
+// Package look reads what a server knows of one key, and a bounded part of its value, in a cluster at the node that
+// holds the key. It changes nothing, and it does not judge. Many keys are read by a scan: package server.
 //
 // API: may change until 1.0.
 package look

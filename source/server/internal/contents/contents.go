@@ -1,5 +1,6 @@
-// Package contents reads whole values, each with its expiry in one step of the server: those of all keys, page by page of
-// a scan, or those of keys that are named. What is too large for a step comes in parts. It does not read snapshots.
+// Package contents reads whole values, each with its expiry in one step of the server: those of all keys, page by
+// page of a scan, or those of keys that are named. What is too large for a step comes in parts. It does not read
+// snapshots.
 package contents
 
 import (

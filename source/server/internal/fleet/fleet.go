@@ -1,5 +1,5 @@
-// Package fleet finds the servers of a keyspace, each shard and the member of it that is read, and says whether they are
-// still what they were when it began. It reads no keys.
+// Package fleet finds the servers of a keyspace, each shard and the member of it that is read, and says whether they
+// are still what they were when it began. It reads no keys.
 package fleet
 
 import (

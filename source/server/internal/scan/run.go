@@ -1,6 +1,6 @@
-// Package scan walks over the keys of each shard with SCAN, at a pace that the server can bear, and reads their facts and
-// parts of their values in one pipeline. A Run has what the walks share: the summary, the checkpoints, the consumer. What
-// a walk reads in place of facts is given to it (Run.Reads).
+// Package scan walks over the keys of each shard with SCAN, at a pace that the server can bear, and reads their facts
+// and parts of their values in one pipeline. A Run has what the walks share: the summary, the checkpoints, the
+// consumer. What a walk reads in place of facts is given to it (Run.Reads).
 package scan
 
 import (
