@@ -113,7 +113,7 @@ type Reject struct {
 	known bool // id is the whole of it
 }
 
-// Of says which record could not be made. Where whole is false that cannot be told, but for its
+// Of says which record could not be made. Where whole is false that is not known, but for its
 // move, and for its key where there is one.
 func (e *Reject) Of() (id ID, whole bool) {
 	if e.id.Move == "" && e.Move != nil {
@@ -122,7 +122,7 @@ func (e *Reject) Of() (id ID, whole bool) {
 	return e.id, e.known
 }
 
-// Error returns file:line:column: reason, or the key and what its value is told by.
+// Error returns file:line:column: reason, or the key and the digest of its value.
 func (e *Reject) Error() string {
 	if e.Key != "" && e.At.File == "" {
 		what := strconv.Quote(e.Key)
