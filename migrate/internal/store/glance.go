@@ -107,7 +107,7 @@ func is(m *kernel.Value, value []byte) bool {
 }
 
 // others returns the records that are not known to be the same. The epoch is asked for before the
-// records and after them, as by takeAll.
+// records and after them, as by TakeAll.
 func (s *Server) others(ctx context.Context, part string, epoch uint64, groups []sources.Group) ([]sources.Group,
 	error) {
 	g := s.newGlance(groups)
