@@ -15,7 +15,7 @@ func checkedBelow(text []byte, depth int) (raw []byte, err error) {
 	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
 	opt.MaxDepth -= depth
 	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced,
-		names: newNameChecker(opt)}
+		names: newNameChecker(opt.MaxNames, opt.Spill)}
 	if err := w.document(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -26,6 +27,9 @@ func (a seen) compare(b seen) int {
 	return cmp.Compare(a.h2, b.h2)
 }
 
+// ErrNames reports an object with too many members to be held.
+var ErrNames = errors.New("an object has too many members to tell whether one is there twice")
+
 // small is up to how many names are searched one by one.
 const small = 12
 
@@ -42,7 +46,8 @@ type run struct{ from, entries int64 }
 
 // nameChecker finds members that are twice in an object, in bounded memory.
 type nameChecker struct {
-	opt     Options
+	most    int                   // names that are held in memory
+	room    func() (Spill, error) // for the others; nil: there is none
 	seed1   maphash.Seed
 	seed2   maphash.Seed
 	tables  []*nameTable // by depth; tables are used again
@@ -52,8 +57,8 @@ type nameChecker struct {
 	written int64
 }
 
-func newNameChecker(opt Options) *nameChecker {
-	return &nameChecker{opt: opt, seed1: maphash.MakeSeed(), seed2: maphash.MakeSeed()}
+func newNameChecker(most int, room func() (Spill, error)) *nameChecker {
+	return &nameChecker{most: most, room: room, seed1: maphash.MakeSeed(), seed2: maphash.MakeSeed()}
 }
 
 func (c *nameChecker) push() {
@@ -69,13 +74,13 @@ type errTwice struct{ line, column uint32 }
 func (e *errTwice) Error() string { return "a member is there twice" }
 
 // add notes a name of the innermost object; false if it is there already.
-func (c *nameChecker) add(name []byte, at Position) (fresh bool, err error) {
+func (c *nameChecker) add(name []byte, line, column int) (fresh bool, err error) {
 	t := c.tables[c.open-1]
-	e := seen{maphash.Bytes(c.seed1, name), maphash.Bytes(c.seed2, name), clamp(at.Line), clamp(at.Column)}
+	e := seen{maphash.Bytes(c.seed1, name), maphash.Bytes(c.seed2, name), clamp(line), clamp(column)}
 	if !t.insert(e) {
 		return false, nil
 	}
-	if c.held++; c.held > c.opt.MaxNames {
+	if c.held++; c.held > c.most {
 		return true, c.relieve()
 	}
 	return true, nil
@@ -143,7 +148,7 @@ func (t *nameTable) reset() {
 
 // relieve writes the largest table to the spill.
 func (c *nameChecker) relieve() error {
-	if c.opt.Spill == nil {
+	if c.room == nil {
 		return ErrNames
 	}
 	largest := slices.MaxFunc(c.tables[:c.open],
@@ -154,12 +159,12 @@ func (c *nameChecker) relieve() error {
 // flush writes a table as a sorted run.
 func (c *nameChecker) flush(t *nameTable) (err error) {
 	if c.spill == nil {
-		if c.spill, err = c.opt.Spill(); err != nil {
+		if c.spill, err = c.room(); err != nil {
 			return fmt.Errorf("room for names: %w", err)
 		}
 	}
 	slices.SortFunc(t.list, seen.compare)
-	buf := make([]byte, 0, chunk)
+	buf := make([]byte, 0, 64<<10)
 	for i, e := range t.list {
 		buf = binary.LittleEndian.AppendUint64(buf, e.h1)
 		buf = binary.LittleEndian.AppendUint64(buf, e.h2)
@@ -280,4 +285,11 @@ func (c *nameChecker) close() {
 	if c.spill != nil {
 		_ = c.spill.Close()
 	}
+}
+
+// Spill is room for hashed names outside of memory, as an *os.File is.
+type Spill interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
 }

@@ -68,7 +68,8 @@ func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, err
 			Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
 	}
 	opt = opt.filled()
-	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures, names: newNameChecker(opt)}
+	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures,
+		names: newNameChecker(opt.MaxNames, opt.Spill)}
 	w.lines = s.Format == keyspace.JSONLines
 	return w, nil
 }
@@ -330,7 +331,7 @@ func (w *walker) member() error {
 	if escaped {
 		name = unquote(raw)
 	}
-	if fresh, err := w.names.add(name, at); err != nil {
+	if fresh, err := w.names.add(name, at.Line, at.Column); err != nil {
 		return w.nameError(err)
 	} else if !fresh {
 		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}

@@ -21,7 +21,6 @@ package record
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -87,7 +86,6 @@ var (
 	ErrDepth     = errors.New("it is nested too deep")
 	ErrTooLarge  = errors.New("a record is too large")
 	ErrPlace     = errors.New("something else is where a record belongs")
-	ErrNames     = errors.New("an object has too many members to tell whether one is there twice")
 )
 
 // Error returns file:line:column: message.
@@ -153,13 +151,6 @@ type Options struct {
 
 	// Coverage is added to by Read: what the moves read, and what they do not; nil: it is not asked for.
 	Coverage *Coverage
-}
-
-// Spill is room for hashed names outside of memory, as an *os.File is.
-type Spill interface {
-	io.Writer
-	io.ReaderAt
-	io.Closer
 }
 
 // Match represents one place that a path names, with what is there. It is only valid
