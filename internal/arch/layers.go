@@ -77,7 +77,10 @@ var Layers = []Layer{
 		{"gen/grafana", and(declared, "gen")},
 	}, "a declaration; returns files"},
 	{"files as records", []Package{
-		{"migrate/record", and(declared, "key", "value")},
+		{"migrate/record/internal/decimal", nil},
+		{"migrate/record/internal/twice", nil},
+		{"migrate/record", and(declared, "key", "migrate/record/internal/decimal", "migrate/record/internal/twice",
+			"value")},
 		{"migrate/phase", nil},
 	}, "a declaration and JSON documents, as streams; phases and epochs, as values"},
 	{"the difference", []Package{

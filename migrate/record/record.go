@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
 // Map represents a migration that is ready to read and write documents. It is immutable
@@ -152,6 +153,12 @@ type Options struct {
 	// Coverage is added to by Read: what the moves read, and what they do not; nil: it is not asked for.
 	Coverage *Coverage
 }
+
+// Spill is room for hashed names outside of memory, as an *os.File is.
+type Spill = twice.Spill
+
+// ErrNames reports an object with too many members to tell whether one is there twice.
+var ErrNames = twice.ErrNames
 
 // Match represents one place that a path names, with what is there. It is only valid
 // until the function that was given it returns; a Record made of it is not bound

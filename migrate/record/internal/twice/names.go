@@ -1,4 +1,6 @@
-package record
+// Package twice finds members of an object that are there twice, in bounded memory: names are held by their hashes, and
+// what is too much is sorted outside of memory. It does not read documents.
+package twice
 
 import (
 	"cmp"
@@ -44,8 +46,8 @@ type nameTable struct {
 // run represents one sorted part of a spilled table.
 type run struct{ from, entries int64 }
 
-// nameChecker finds members that are twice in an object, in bounded memory.
-type nameChecker struct {
+// Names finds members that are twice in an object, in bounded memory.
+type Names struct {
 	most    int                   // names that are held in memory
 	room    func() (Spill, error) // for the others; nil: there is none
 	seed1   maphash.Seed
@@ -57,24 +59,26 @@ type nameChecker struct {
 	written int64
 }
 
-func newNameChecker(most int, room func() (Spill, error)) *nameChecker {
-	return &nameChecker{most: most, room: room, seed1: maphash.MakeSeed(), seed2: maphash.MakeSeed()}
+// New returns a checker that holds so many names in memory. room is for the others; nil: there is none.
+func New(most int, room func() (Spill, error)) *Names {
+	return &Names{most: most, room: room, seed1: maphash.MakeSeed(), seed2: maphash.MakeSeed()}
 }
 
-func (c *nameChecker) push() {
+// Push begins an object.
+func (c *Names) Push() {
 	if c.open == len(c.tables) {
 		c.tables = append(c.tables, &nameTable{})
 	}
 	c.open++
 }
 
-// errTwice represents a member that is there twice, and where the second one is.
-type errTwice struct{ line, column uint32 }
+// Error represents a member that is there twice, and where the second one is.
+type Error struct{ Line, Column uint32 }
 
-func (e *errTwice) Error() string { return "a member is there twice" }
+func (e *Error) Error() string { return "a member is there twice" }
 
-// add notes a name of the innermost object; false if it is there already.
-func (c *nameChecker) add(name []byte, line, column int) (fresh bool, err error) {
+// Add notes a name of the innermost object; false if it is there already.
+func (c *Names) Add(name []byte, line, column int) (fresh bool, err error) {
 	t := c.tables[c.open-1]
 	e := seen{maphash.Bytes(c.seed1, name), maphash.Bytes(c.seed2, name), clamp(line), clamp(column)}
 	if !t.insert(e) {
@@ -147,7 +151,7 @@ func (t *nameTable) reset() {
 }
 
 // relieve writes the largest table to the spill.
-func (c *nameChecker) relieve() error {
+func (c *Names) relieve() error {
 	if c.room == nil {
 		return ErrNames
 	}
@@ -157,7 +161,7 @@ func (c *nameChecker) relieve() error {
 }
 
 // flush writes a table as a sorted run.
-func (c *nameChecker) flush(t *nameTable) (err error) {
+func (c *Names) flush(t *nameTable) (err error) {
 	if c.spill == nil {
 		if c.spill, err = c.room(); err != nil {
 			return fmt.Errorf("room for names: %w", err)
@@ -186,9 +190,9 @@ func (c *nameChecker) flush(t *nameTable) (err error) {
 
 const seenBytes = 24
 
-// pop ends the innermost object. The error is an *errTwice if a member of it was
+// Pop ends the innermost object. The error is an *errTwice if a member of it was
 // there twice.
-func (c *nameChecker) pop() error {
+func (c *Names) Pop() error {
 	t := c.tables[c.open-1]
 	c.open--
 	var err error
@@ -241,7 +245,7 @@ func (h *runHeap) Push(x any)        { *h = append(*h, x.(*runReader)) }
 func (h *runHeap) Pop() any          { last := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return last }
 
 // merge looks for the first member that is twice in the runs.
-func (c *nameChecker) merge(runs []run) error {
+func (c *Names) merge(runs []run) error {
 	var h runHeap
 	for _, r := range runs {
 		reader := &runReader{from: r.from, left: r.entries, in: c.spill}
@@ -253,15 +257,15 @@ func (c *nameChecker) merge(runs []run) error {
 	}
 	heap.Init(&h)
 	var last seen
-	var twice *errTwice
+	var twice *Error
 	for first := true; len(h) > 0; first = false {
 		e := h[0].seen
 		if !first && last.compare(e) == 0 {
 			later := slices.MaxFunc([]seen{last, e}, func(a, b seen) int {
 				return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 			})
-			if twice == nil || later.line < twice.line || later.line == twice.line && later.column < twice.column {
-				twice = &errTwice{later.line, later.column}
+			if twice == nil || later.line < twice.Line || later.line == twice.Line && later.column < twice.Column {
+				twice = &Error{later.line, later.column}
 			}
 		}
 		last = e
@@ -281,7 +285,8 @@ func (c *nameChecker) merge(runs []run) error {
 	return nil
 }
 
-func (c *nameChecker) close() {
+// Close gives back the room.
+func (c *Names) Close() {
 	if c.spill != nil {
 		_ = c.spill.Close()
 	}
