@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 	"github.com/keywright/keywright/topology"
 )
 
 // check is a rule about one server, and what it sees there: the message of the finding.
 type check struct {
 	finding.Rule
-	sees func(*server.Patient) (string, bool)
+	sees func(*examine.Patient) (string, bool)
 }
 
 // always returns what sees a thing that has one message.
-func always(message string, is func(*server.Patient) bool) func(*server.Patient) (string, bool) {
-	return func(p *server.Patient) (string, bool) { return message, is(p) }
+func always(message string, is func(*examine.Patient) bool) func(*examine.Patient) (string, bool) {
+	return func(p *examine.Patient) (string, bool) { return message, is(p) }
 }
 
 // checks lists the rules.
@@ -27,29 +27,29 @@ var checks = []check{
 	{finding.Rule{Code: "KW701", Name: "no-such-database", Severity: finding.Error,
 		Summary: "The server lacks the database that the URL names",
 		Explain: "No command of a client with this URL reaches a key.", Fix: "name another one at the end of the URL"},
-		func(p *server.Patient) (string, bool) { return p.NoDB, p.NoDB != "" }},
+		func(p *examine.Patient) (string, bool) { return p.NoDB, p.NoDB != "" }},
 	{finding.Rule{Code: "KW702", Name: "open-to-all", Severity: finding.Error,
 		Summary: "Anybody who reaches the port is logged in",
 		Explain: "The default user is on and has no password: a connection that did not log in could run a command.",
 		Fix:     "ACL SETUSER default off, or a password for it (requirepass), and bind to an inner address"},
 		always("anybody who reaches the port is logged in: the default user is on and has no password",
-			func(p *server.Patient) bool { return p.Open && p.Exposed() })},
+			func(p *examine.Patient) bool { return p.Open && p.Exposed() })},
 	{finding.Rule{Code: "KW703", Name: "evicts-all-keys", Severity: finding.Warning,
 		Summary: "The server may evict keys that never expire",
 		Explain: "An allkeys policy takes locks, queues and settings just as caches when memory runs out.",
 		Fix:     "use noeviction or a volatile policy where anything but a cache is kept"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			return "the server may evict keys that never expire (" + p.Policy() + ")", strings.HasPrefix(p.Policy(), "allkeys")
 		}},
 	{finding.Rule{Code: "KW704", Name: "no-memory-limit", Severity: finding.Note, Summary: "No memory limit is set",
 		Explain: "The server grows until the machine kills it.",
 		Fix:     "set maxmemory below what the machine has, a fork of a snapshot included"},
 		always("no memory limit is set",
-			func(p *server.Patient) bool { return p.Number("maxmemory") == 0 && p.Policy() == "noeviction" })},
+			func(p *examine.Patient) bool { return p.Number("maxmemory") == 0 && p.Policy() == "noeviction" })},
 	{finding.Rule{Code: "KW705", Name: "nothing-on-disk", Severity: finding.Warning, Summary: "Nothing is written to disk",
 		Explain: "A restart loses every key.",
 		Fix:     "turn on AOF (appendonly yes) or snapshots, unless all of it is a cache"},
-		always("nothing is written to disk", func(p *server.Patient) bool {
+		always("nothing is written to disk", func(p *examine.Patient) bool {
 			saves, known := p.Settings["save"]
 			on, told := p.AOF()
 			return known && saves == "" && told && !on && p.Info.Primary()
@@ -69,7 +69,7 @@ var checks = []check{
 			"leaves out " +
 			"those that it may not run. Newer versions do not.",
 		Fix: "user default off ~* +@all: no client can log in as it, and the AOF is read whole"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			return "a restart may lose what scripts and transactions have written: the default user may not " + p.Lost,
 				p.Lost != ""
 		}},
@@ -77,12 +77,12 @@ var checks = []check{
 		Summary: "The replica has lost its primary", Explain: "What it shows is old.",
 		Fix: "look at the primary and the network between them"},
 		always("the replica has lost its primary",
-			func(p *server.Patient) bool { return p.Info.Replica() && p.Info["master_link_status"] == "down" })},
+			func(p *examine.Patient) bool { return p.Info.Replica() && p.Info["master_link_status"] == "down" })},
 	{finding.Rule{Code: "KW710", Name: "clock-differs", Severity: finding.Warning,
 		Summary: "The clock of the server differs from the one here",
 		Explain: "TTLs run by the server's clock; what compares them with a local time is wrong by this much.",
 		Fix:     "synchronise the clocks (NTP)"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			off, told := p.Offset()
 			return fmt.Sprintf("the clocks differ by %s", off.Round(time.Second)),
 				told && (off > 2*time.Second || off < -2*time.Second)
@@ -95,7 +95,7 @@ var checks = []check{
 		Summary: "Writes were refused for lack of replicas",
 		Explain: "Fewer replicas were in step than min-replicas-to-write asks for.",
 		Fix:     "look at the replicas and the network between them"},
-		func(p *server.Patient) (string, bool) { // what was refused is counted, whether there are enough now or not
+		func(p *examine.Patient) (string, bool) { // what was refused is counted, whether there are enough now or not
 			n := refusedFor(p, "NOREPLICAS")
 			return fmt.Sprintf("%d writes were refused for lack of replicas (NOREPLICAS) since the start", n),
 				n > 0 && !fewReplicas(p)
@@ -103,7 +103,7 @@ var checks = []check{
 	{finding.Rule{Code: "KW713", Name: "memory-full", Severity: finding.Error,
 		Summary: "The memory is full and nothing may be evicted", Explain: "Writes fail with OOM.",
 		Fix: "delete what is not needed (`keywright top` shows what is large), raise maxmemory, or let caches be evicted"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			return "the memory is full and nothing may be evicted (" + p.Policy() + "): writes fail with OOM; in use are " +
 				used(p), p.Policy() != "" && isFull(p) && !evicts(p)
 		}},
@@ -114,7 +114,7 @@ var checks = []check{
 	{finding.Rule{Code: "KW715", Name: "keys-evicted", Severity: finding.Warning,
 		Summary: "The memory is full, and keys were evicted", Explain: "Keys go before their TTL ends.",
 		Fix: "`keywright top` shows what is large; raise maxmemory"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			n := p.Number("evicted_keys")
 			return fmt.Sprintf("the memory is full: %d keys were evicted since the start", n),
 				memoryShare(p) >= full && n > 0 && evicts(p)
@@ -122,7 +122,7 @@ var checks = []check{
 	{finding.Rule{Code: "KW716", Name: "memory-ran-out", Severity: finding.Warning,
 		Summary: "Writes were refused for lack of memory", Explain: "The memory was full, or still is.",
 		Fix: "raise maxmemory, or have less in it: `keywright top` shows what is large"},
-		func(p *server.Patient) (string, bool) { // what was refused is counted, whether the memory is full now or not
+		func(p *examine.Patient) (string, bool) { // what was refused is counted, whether the memory is full now or not
 			n := refusedFor(p, "OOM")
 			return fmt.Sprintf("%d writes were refused for lack of memory (OOM) since the start", n), n > 0 && !isFull(p)
 		}},
@@ -146,7 +146,7 @@ var checks = []check{
 		Explain: "Writes go on although nothing is saved any more.",
 		Fix:     "CONFIG SET stop-writes-on-bgsave-error yes, or watch rdb_last_bgsave_status"},
 		always("snapshots may fail without any client hearing of it (stop-writes-on-bgsave-error no)",
-			func(p *server.Patient) bool {
+			func(p *examine.Patient) bool {
 				return p.Settings["stop-writes-on-bgsave-error"] == "no" && p.Settings["save"] != ""
 			})},
 	{finding.Rule{Code: "KW721", Name: "old-snapshot", Severity: finding.Warning,
@@ -161,27 +161,27 @@ var checks = []check{
 		Summary: "The server is older than what keywright supports",
 		Explain: "An audit refuses it, and scripts of generated code fail.",
 		Fix:     "update: Redis from 6.2, Valkey from 7.2"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			brand, version := p.Info.Brand()
 			return brand + " " + version + " is older than what keywright supports", p.Unsupported()
 		}},
 	{finding.Rule{Code: "KW724", Name: "auditor-lacks", Severity: finding.Warning,
 		Summary: "The user may not run what audits need", Explain: "An audit lacks what these tell, or cannot run.",
-		Fix: "`keywright acl print --self` prints a user that has what it needs"}, lacks(server.ForAudit)},
+		Fix: "`keywright acl print --self` prints a user that has what it needs"}, lacks(examine.ForAudit)},
 	{finding.Rule{Code: "KW725", Name: "program-lacks", Severity: finding.Note,
 		Summary: "The user may not run what programs need",
 		Explain: "It is good for audits, not for programs: locks, queues, entities and caches need these.",
-		Fix:     "`keywright acl print` prints the users of the programs"}, lacks(server.ForPrograms)},
+		Fix:     "`keywright acl print` prints the users of the programs"}, lacks(examine.ForPrograms)},
 	{finding.Rule{Code: "KW726", Name: "few-keys", Severity: finding.Note,
 		Summary: "The user may not touch every key",
 		Explain: "An audit says nothing of the keys that are out of reach, but how many they are.",
 		Fix:     "audit as a user with ~*"},
-		always("the user may not touch every key", (*server.Patient).FewKeys)},
+		always("the user may not touch every key", (*examine.Patient).FewKeys)},
 	{finding.Rule{Code: "KW727", Name: "refuses-to-answer", Severity: finding.Error,
 		Summary: "The server answers questions with errors",
 		Explain: "What it would have said is missing in this diagnosis.",
 		Fix:     "mend what the error says, and run doctor again"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			return "the server refuses to answer: " + strings.Join(p.Silent, "; "), len(p.Silent) > 0
 		}},
 	{finding.Rule{Code: "KW728", Name: "settings-not-known", Severity: finding.Note,
@@ -190,7 +190,7 @@ var checks = []check{
 			"keeps CONFIG " +
 			"from everybody.",
 		Fix: "run doctor as a user with +config|get; a managed service tells them in its console"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			why := p.Blind["CONFIG GET"]
 			return "the settings are not known, or not all of them: CONFIG GET: " + why, why != ""
 		}},
@@ -198,7 +198,7 @@ var checks = []check{
 		Summary: "The state of the server is not known, or not all of it",
 		Explain: "Memory, persistence, replicas and keys could not be looked at, or not all of it.",
 		Fix:     "run doctor as a user with +info"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			why := p.Blind["INFO"]
 			return "the state of the server is not known, or not all of it: INFO: " + why, why != "" && len(p.Silent) == 0
 		}},
@@ -207,7 +207,7 @@ var checks = []check{
 		Explain: "At its start a server runs the transactions of its AOF with the rights of the default user. Servers that " +
 			"are older than ACL DRYRUN are not distinguished from those that refuse it.",
 		Fix: "look at ACL GETUSER default: it is best off, with ~* +@all"},
-		func(p *server.Patient) (string, bool) {
+		func(p *examine.Patient) (string, bool) {
 			why := p.Blind["ACL DRYRUN"]
 			return "whether a restart loses what scripts and transactions have written is not known: ACL DRYRUN: " + why,
 				why != "" && len(p.Silent) == 0
@@ -224,30 +224,30 @@ var checks = []check{
 }
 
 // tells returns whether a figure of INFO has a value.
-func tells(name, value string) func(*server.Patient) bool {
-	return func(p *server.Patient) bool { return p.Info[name] == value }
+func tells(name, value string) func(*examine.Patient) bool {
+	return func(p *examine.Patient) bool { return p.Info[name] == value }
 }
 
 // syncs returns whether an AOF is written to disk in a way.
-func syncs(how string) func(*server.Patient) bool {
-	return func(p *server.Patient) bool { return p.Info["aof_enabled"] == "1" && p.Settings["appendfsync"] == how }
+func syncs(how string) func(*examine.Patient) bool {
+	return func(p *examine.Patient) bool { return p.Info["aof_enabled"] == "1" && p.Settings["appendfsync"] == how }
 }
 
 // refusedFor returns how many commands were refused with an error, since the start; 0: none, or it is
 // not reported.
-func refusedFor(p *server.Patient, code string) int64 {
+func refusedFor(p *examine.Patient, code string) int64 {
 	n, _ := strconv.ParseInt(p.Info.Fields("errorstat_" + code)["count"], 10, 64)
 	return n
 }
 
 // fewReplicas reports whether a primary refuses writes for lack of replicas. INFO tells how many are
 // good only where some are needed.
-func fewReplicas(p *server.Patient) bool {
+func fewReplicas(p *examine.Patient) bool {
 	good, told := p.Info.Number("min_slaves_good_slaves")
 	return p.Info.Primary() && told && good < max(p.Number("min-replicas-to-write"), 1)
 }
 
-func noReplicas(p *server.Patient) (string, bool) {
+func noReplicas(p *examine.Patient) (string, bool) {
 	needed := "needed are as many as min-replicas-to-write says"
 	if n := p.Number("min-replicas-to-write"); n > 0 {
 		needed = fmt.Sprintf("needed are %d (min-replicas-to-write)", n)
@@ -257,7 +257,7 @@ func noReplicas(p *server.Patient) (string, bool) {
 }
 
 // lagging sees the replicas that have not confirmed what their primary has written.
-func lagging(p *server.Patient) (string, bool) {
+func lagging(p *examine.Patient) (string, bool) {
 	var behind []string
 	for _, f := range p.Info.Followers() {
 		if !f.InStep() {
@@ -287,7 +287,7 @@ const (
 
 // memoryShare returns how much of the limit is used, as eviction counts it; 0: there is
 // no limit, or it is not reported.
-func memoryShare(p *server.Patient) float64 {
+func memoryShare(p *examine.Patient) float64 {
 	limit, used := p.Number("maxmemory"), p.Number("used_memory")
 	if limit <= 0 || used < 0 {
 		return 0
@@ -295,12 +295,12 @@ func memoryShare(p *server.Patient) float64 {
 	return float64(used-max(p.Number("mem_not_counted_for_evict"), 0)) / float64(limit)
 }
 
-func used(p *server.Patient) string {
+func used(p *examine.Patient) string {
 	return fmt.Sprintf("%.0f %% of maxmemory (%s)", memoryShare(p)*100, p.Info["maxmemory_human"])
 }
 
 // evicts says whether the server has keys that its policy may take.
-func evicts(p *server.Patient) bool {
+func evicts(p *examine.Patient) bool {
 	switch policy := p.Policy(); {
 	case strings.HasPrefix(policy, "allkeys"):
 		return true
@@ -315,12 +315,12 @@ func evicts(p *server.Patient) bool {
 }
 
 // isFull: at the limit, or near it and writes were refused.
-func isFull(p *server.Patient) bool {
+func isFull(p *examine.Patient) bool {
 	share := memoryShare(p)
 	return share >= full || share >= nearlyFull && refusedFor(p, "OOM") > 0
 }
 
-func nearly(p *server.Patient) (string, bool) {
+func nearly(p *examine.Patient) (string, bool) {
 	if memoryShare(p) < nearlyFull {
 		return "", false
 	}
@@ -333,7 +333,7 @@ func nearly(p *server.Patient) (string, bool) {
 }
 
 // oldSnapshot: without an AOF all writes since the last snapshot are lost in a crash.
-func oldSnapshot(p *server.Patient) (string, bool) {
+func oldSnapshot(p *examine.Patient) (string, bool) {
 	saved, changes := p.Number("rdb_last_save_time"), p.Number("rdb_changes_since_last_save")
 	age := time.Duration(0) // not known
 	if now := p.Number("server_time_usec") / 1e6; saved > 0 && now > 0 {
@@ -346,8 +346,8 @@ func oldSnapshot(p *server.Patient) (string, bool) {
 }
 
 // lacks sees which of the commands that were tried for something the user may not run.
-func lacks(what server.Purpose) func(*server.Patient) (string, bool) {
-	return func(p *server.Patient) (string, bool) {
+func lacks(what examine.Purpose) func(*examine.Patient) (string, bool) {
+	return func(p *examine.Patient) (string, bool) {
 		denied := p.Denied(what)
 		return "the user may not run " + strings.Join(denied, ", "), len(denied) > 0
 	}
@@ -360,7 +360,7 @@ var fixedIn = map[string][]string{
 	"valkey": {"7.2.11", "8.0.6", "8.1.4"},
 }
 
-func luaHoles(p *server.Patient) (string, bool) {
+func luaHoles(p *examine.Patient) (string, bool) {
 	brand, version := p.Info.Brand()
 	message := fmt.Sprintf("%s %s may have holes in its Lua engine (CVE-2025-49844 and others)", brand, version)
 	if version == "" {

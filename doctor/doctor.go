@@ -14,19 +14,19 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 	"github.com/keywright/keywright/topology"
 )
 
 // Diagnosis says what a server is, or the servers of a cluster, and what should be otherwise.
 type Diagnosis struct {
-	Facts    []server.Fact
+	Facts    []examine.Fact
 	Findings []finding.Finding // the gravest first
-	NotKnown []server.Fact     // what could not be looked at, and why: no finding is about it
+	NotKnown []examine.Fact    // what could not be looked at, and why: no finding is about it
 }
 
 // Of judges an examination.
-func Of(x *server.Examination) Diagnosis {
+func Of(x *examine.Examination) Diagnosis {
 	out := append(cluster(x), servers(x)...)
 	slices.SortStableFunc(out, func(a, b finding.Finding) int { return int(b.Severity) - int(a.Severity) })
 	return Diagnosis{x.Facts(), out, x.Unknown()}
@@ -43,7 +43,7 @@ func Rules() []finding.Rule {
 }
 
 // servers applies the checks to each server. What several say is said once, with their addresses.
-func servers(x *server.Examination) (out []finding.Finding) {
+func servers(x *examine.Examination) (out []finding.Finding) {
 	for _, c := range checks {
 		at := map[string][]string{}
 		var order []string
@@ -75,7 +75,7 @@ func made(r finding.Rule, message string) finding.Finding {
 }
 
 // cluster judges what the nodes of a cluster say together.
-func cluster(x *server.Examination) (out []finding.Finding) {
+func cluster(x *examine.Examination) (out []finding.Finding) {
 	add := func(code, format string, args ...any) {
 		i := slices.IndexFunc(clusterRules, func(r finding.Rule) bool { return r.Code == code })
 		out = append(out, made(clusterRules[i], fmt.Sprintf(format, args...)))
@@ -108,7 +108,7 @@ func cluster(x *server.Examination) (out []finding.Finding) {
 }
 
 // stranded names the keys of a node that lie in slots of other nodes.
-func stranded(p *server.Patient) string {
+func stranded(p *examine.Patient) string {
 	var keys int64
 	var slots []string
 	for _, o := range p.Orphans {

@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 var each = servertest.Brands
@@ -21,7 +21,7 @@ var each = servertest.Brands
 // diagnosed returns a diagnosis as lines "severity: message".
 func diagnosed(t *testing.T, url string) (lines []string, facts string) {
 	t.Helper()
-	x, err := server.Examine(t.Context(), servertest.Config(t, url), time.Now)
+	x, err := examine.Examine(t.Context(), servertest.Config(t, url), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestDiagnoseClusterWithADeadNode(t *testing.T) {
 		}
 		c.Nodes[0].Kill()
 		c.Nodes[1].Kill()
-		if _, err := server.Examine(t.Context(), servertest.Config(t, c.URL()), time.Now); !connect.IsKind(err,
+		if _, err := examine.Examine(t.Context(), servertest.Config(t, c.URL()), time.Now); !connect.IsKind(err,
 			connect.Unreachable) {
 			t.Errorf("no node answers: %v", err)
 		}
@@ -243,12 +243,12 @@ func TestNothingIsInvented(t *testing.T) {
 			})
 		})
 	}
-	d := doctor.Of(&server.Examination{Patients: []*server.Patient{{}}})
+	d := doctor.Of(&examine.Examination{Patients: []*examine.Patient{{}}})
 	for _, f := range d.Findings {
 		t.Errorf("a finding on nothing: %v", f)
 	}
-	full := &server.Patient{Info: map[string]string{"maxmemory": "100", "used_memory": "100"}}
-	d = doctor.Of(&server.Examination{Patients: []*server.Patient{full}})
+	full := &examine.Patient{Info: map[string]string{"maxmemory": "100", "used_memory": "100"}}
+	d = doctor.Of(&examine.Examination{Patients: []*examine.Patient{full}})
 	if len(d.Findings) == 0 || d.Findings[0].Code != "KW714" ||
 		strings.Contains(d.Findings[0].Message, "nothing may be evicted") {
 		t.Errorf("the policy is not known: %v", d.Findings)

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 // A server is examined, and what is dangerous about it is judged.
@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	examined, err := server.Examine(context.Background(), config, time.Now)
+	examined, err := examine.Examine(context.Background(), config, time.Now)
 	if err != nil {
 		panic(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/doctor"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 	"github.com/keywright/keywright/topology"
 )
 
 // found returns the message of a finding, "" if no finding has the code.
-func found(x *server.Examination, code string) string {
+func found(x *examine.Examination, code string) string {
 	for _, f := range doctor.Of(x).Findings {
 		if f.Code == code {
 			return f.Message
@@ -26,7 +26,7 @@ func TestLaggingReplicas(t *testing.T) {
 		"slave0": "ip=10.0.0.1,port=6380,state=online,offset=599990,lag=1",
 		"slave1": "ip=10.0.0.2,port=6380,state=online,offset=90000,lag=27",
 		"slave2": "ip=10.0.0.3,port=6380,state=wait_bgsave,offset=0,lag=0"}
-	x := &server.Examination{Patients: []*server.Patient{{Address: "10.0.0.9:6379", Info: info}}}
+	x := &examine.Examination{Patients: []*examine.Patient{{Address: "10.0.0.9:6379", Info: info}}}
 	want := "replicas are not in step: 10.0.0.2:6380 (lags by 510000 bytes, silent for 27s), " +
 		"10.0.0.3:6380 (loading the data set)"
 	if got := found(x, "KW732"); got != want {
@@ -40,11 +40,11 @@ func TestLaggingReplicas(t *testing.T) {
 // TestOrphanedKeys: keys in slots of other nodes are counted, and some of them are named.
 func TestOrphanedKeys(t *testing.T) {
 	t.Parallel()
-	p := &server.Patient{Address: "10.0.0.9:6379"}
+	p := &examine.Patient{Address: "10.0.0.9:6379"}
 	for n := range 7 {
-		p.Orphans = append(p.Orphans, server.OrphanSlot{Slot: n, Keys: 2, Owner: "10.0.0.1:6379", Names: []string{`"a"`, `"b"`}})
+		p.Orphans = append(p.Orphans, examine.OrphanSlot{Slot: n, Keys: 2, Owner: "10.0.0.1:6379", Names: []string{`"a"`, `"b"`}})
 	}
-	got := found(&server.Examination{Patients: []*server.Patient{p}}, "KW746")
+	got := found(&examine.Examination{Patients: []*examine.Patient{p}}, "KW746")
 	for _, want := range []string{"keys of 10.0.0.9:6379 in slots of other nodes, which no client can read: 14",
 		`slot 0 of 10.0.0.1:6379 (keys: 2: "a", "b")`, "and 2 more slots"} {
 		if !strings.Contains(got, want) {

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,28 +9,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/members"
+	"github.com/keywright/keywright/migrate/internal/store"
 )
-
-// beatFile describes what a process says of itself.
-type beatFile struct {
-	At     time.Time         `json:"at"`
-	Pid    int               `json:"pid"`
-	Epochs map[string]uint64 `json:"epochs"` // by which it works, by part
-	Seen   map[string]uint64 `json:"seen"`   // the last ticket of each part
-	Forms  map[string]string `json:"forms"`  // what it takes for the records of each part: PartOf.Form
-}
 
 // looks says how often a process looks whether the phases have changed.
 const looks = 20 * time.Millisecond
 
-// beat says that this process lives and by which epochs it works, and replays what waits.
-func (m *Migration) beat() {
+// keepAlive says that this process lives and by which epochs it works, and replays what waits.
+func (m *Migration) keepAlive() {
 	defer m.work.Done()
 	var said map[string]uint64
 	saidAt, replayAt := time.Time{}, time.Now().Add(m.config.Lease/20)
-	for pause(m.life, looks) == nil {
-		p, err := m.disk.phases()
+	for disk.Pause(m.life, looks) == nil {
+		p, err := m.disk.Phases()
 		if err != nil {
 			continue
 		}
@@ -48,8 +40,8 @@ func (m *Migration) beat() {
 			_ = m.undoIfDead(ctx, p)
 			_, _, err := m.Replay(ctx)
 			cancel()
-			_ = m.marks.flushLazily() // what is not written now is a comparison more later
-			_ = m.shadow.save()
+			_ = m.marks.FlushLazily() // what is not written now is a comparison more later
+			_ = m.shadow.Save()
 			wait := m.config.Lease / 20
 			if err != nil {
 				wait = m.config.Lease / 5
@@ -62,12 +54,13 @@ func (m *Migration) beat() {
 // sayAlive writes what this process says of itself. It is on the disk before it takes the place of
 // what was said before: what a process has seen outlives a failure of power as a whole.
 func (m *Migration) sayAlive() error {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil {
 		return err
 	}
-	path := m.processPath(m.id, "beat")
-	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.all(), m.forms()})
+	path := m.members.Path(m.id, "beat")
+	text := members.EncodeReport(members.Report{At: time.Now(), Pid: os.Getpid(), Epochs: m.confirmed(p),
+		Seen: m.server.Seen.All(), Forms: m.forms()})
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -91,20 +84,20 @@ type Process struct {
 
 // Processes returns those that take part, with what they have confirmed of a part.
 func (m *Migration) Processes(part string) (out []Process, err error) {
-	ids, err := m.processes()
+	ids, err := m.members.Others()
 	if !m.config.Look {
 		ids = append(ids, m.id)
 	}
 	for _, id := range ids {
-		var b beatFile
-		there, unread := readJSON(m.processPath(id, "beat"), &b)
+		var b members.Report
+		there, unread := disk.ReadJSON(m.members.Path(id, "beat"), &b)
 		if unread == nil && !there {
 			continue // it has just begun or ended
 		}
 		if unread != nil { // it is not known by which epoch it works
-			b = beatFile{}
+			b = members.Report{}
 		}
-		live := id == m.id || m.holdsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
+		live := id == m.id || m.members.HoldsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
 		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.formOf(part)
 		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part], otherwise})
 	}
@@ -146,20 +139,6 @@ func (m *Migration) alike(part string) error {
 // ErrOtherwise reports a process that declares a part otherwise than this one.
 var ErrOtherwise = errors.New("a process that lives declares the part otherwise")
 
-// holdsLock reports whether a process has its lock.
-func (m *Migration) holdsLock(id string) bool {
-	path := m.processPath(id, "lock")
-	if _, err := os.Stat(path); err != nil {
-		return false
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = filelock.Close(f) }()
-	return errors.Is(filelock.Share(f), filelock.ErrInUse)
-}
-
 // confirm waits until every process that lives works by an epoch, or later ones.
 func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) error {
 	for {
@@ -176,7 +155,7 @@ func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) erro
 		if len(waits) == 0 {
 			return nil
 		}
-		if err := pause(ctx, looks/4); err != nil {
+		if err := disk.Pause(ctx, looks/4); err != nil {
 			return &Unconfirmed{Part: part, Epoch: epoch, Processes: waits, err: err}
 		}
 	}
@@ -191,13 +170,9 @@ type Unconfirmed struct {
 }
 
 func (e *Unconfirmed) Error() string {
-	return "part " + e.Part + ": epoch " + decimal(e.Epoch) + " is not confirmed by " + strings.Join(e.Processes, ", ")
+	return "part " + e.Part + ": epoch " + store.Decimal(e.Epoch) + " is not confirmed by " +
+		strings.Join(e.Processes, ", ")
 }
 
 // Unwrap gives why it was no longer waited for.
 func (e *Unconfirmed) Unwrap() error { return e.err }
-
-func encodeBeat(b beatFile) []byte {
-	text, _ := json.Marshal(b) // of numbers, texts and times
-	return text
-}

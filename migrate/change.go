@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 )
 
@@ -79,22 +82,22 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 	if err := m.takesPart("change the phase", part); err != nil {
 		return nil, err
 	}
-	lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
+	lock, err := m.disk.Lock(ctx, m.disk.ChangeLock(), false)
 	if err != nil {
 		return nil, m.wrong("change the phase", part, err)
 	}
-	defer lock.free()
+	defer lock.Free()
 	if err := m.lookSeen(); err != nil {
 		return nil, m.wrong("change the phase", part, err)
 	}
 	if err := errors.Join(m.undo(ctx), m.heal(ctx)); err != nil {
 		return nil, m.wrong("change the phase", part, err)
 	}
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil {
 		return nil, err
 	}
-	is := p.of(part)
+	is := p.Of(part)
 	to, ok := choose(is.Phase)
 	if _, err := is.Begin(to); err != nil || !ok {
 		return nil, m.wrong("change the phase", part, errors.Join(err, fmt.Errorf("%w: it is in phase %s",
@@ -135,7 +138,7 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 }
 
 // gates are asked before anything is closed.
-func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o ChangeOptions) error {
+func (m *Migration) gates(ctx context.Context, p disk.Phases, done *Changed, o ChangeOptions) error {
 	if err := m.inOrder(p, done); err != nil && (!o.Force || o.Only != nil) {
 		return err
 	}
@@ -194,10 +197,10 @@ func closedGates(from, to phase.Phase, limits phase.Limits, facts phase.Facts) [
 func drains(done *Changed) bool { return phase.Of(done.From).Both() }
 
 // inOrder is nil if the parts stay in their order: none is ahead of one before it.
-func (m *Migration) inOrder(p phases, done *Changed) error {
+func (m *Migration) inOrder(p disk.Phases, done *Changed) error {
 	before := true
 	for _, other := range m.parts {
-		is := p.of(other.Name).Phase
+		is := p.Of(other.Name).Phase
 		switch {
 		case other.Name == done.Part:
 			before = false
@@ -214,24 +217,24 @@ func (m *Migration) inOrder(p phases, done *Changed) error {
 
 // changePhase closes the part, makes the sides equal, and opens it: see package phase. An
 // error at any point leaves it closed, until it is undone.
-func (m *Migration) changePhase(ctx context.Context, p phases, done *Changed) error {
+func (m *Migration) changePhase(ctx context.Context, p disk.Phases, done *Changed) error {
 	began := time.Now()
-	is := p.of(done.Part)
+	is := p.Of(done.Part)
 	next, err := is.Begin(done.To)
 	if err != nil {
 		return err
 	}
-	closed := p.with(done.Part, PartState{next, is.Since})
-	if err := m.disk.writeJSON(m.disk.phasePath(), closed); err != nil {
+	closed := p.With(done.Part, PartState{State: next, Since: is.Since})
+	if err := m.disk.WriteJSON(m.disk.PhasePath(), closed); err != nil {
 		return err
 	}
-	if err := m.disk.at("closed"); err != nil {
+	if err := m.disk.At("closed"); err != nil {
 		return err
 	}
 	if err := m.quiet(ctx, done.Part); err != nil {
 		return err
 	}
-	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch, done.To); err != nil {
+	if err := m.giveEpoch(ctx, done.Part, next, next.Intent.Epoch, done.To); err != nil {
 		return err
 	}
 	if done.From == phase.Complete { // the files have not been written since
@@ -244,19 +247,20 @@ func (m *Migration) changePhase(ctx context.Context, p phases, done *Changed) er
 			return err
 		}
 	}
-	if err := m.disk.at("drained"); err != nil {
+	if err := m.disk.At("drained"); err != nil {
 		return err
 	}
-	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch+1, done.To); err != nil {
+	if err := m.giveEpoch(ctx, done.Part, next, next.Intent.Epoch+1, done.To); err != nil {
 		return err
 	}
 	last := next.Finish()
 	done.Epoch, done.At = last.Epoch, time.Now()
-	if err := m.disk.writeJSON(m.disk.phasePath(), closed.with(done.Part, PartState{last, done.At})); err != nil {
+	opened := closed.With(done.Part, PartState{State: last, Since: done.At})
+	if err := m.disk.WriteJSON(m.disk.PhasePath(), opened); err != nil {
 		return err
 	}
 	done.Paused = time.Since(began)
-	return m.disk.at("opened")
+	return m.disk.At("opened")
 }
 
 // drain replays the marks of all processes. No process writes meanwhile, so none is added.
@@ -265,14 +269,14 @@ func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int
 	if err != nil {
 		return 0, err
 	}
-	marks := make([]mark, 0, len(open.ids))
-	for id := range open.ids {
-		marks = append(marks, mark{ID: id})
+	all := make([]marks.Mark, 0, len(open.IDs))
+	for id := range open.IDs {
+		all = append(all, marks.Mark{ID: id})
 	}
 	drained := 0
-	for some := range slices.Chunk(marks, replayBatch) {
+	for some := range slices.Chunk(all, replayBatch) {
 		err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(some), true)
-		if err != nil && ofRecord(err) && phase.Of(is.Phase).Authority == phase.Files && is.Intent.To < is.Phase {
+		if err != nil && store.OfRecord(err) && phase.Of(is.Phase).Authority == phase.Files && is.Intent.To < is.Phase {
 			continue // the files are right as they are, and the marks stay
 		}
 		if err != nil {
@@ -289,7 +293,7 @@ func (m *Migration) history(c Changed) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(m.disk.own, "history.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(filepath.Join(m.disk.Own, "history.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (w *way) imported(records int64) {
 			w.t.Fatalf("import %d: %+v %v %v", n, r, r.Rejects, err)
 		}
 	}
-	verify(w.t, w.m, w.part)
+	Run(w.t, w.m, w.part)
 }
 
 // back goes to the end and back to the beginning: the files have the bytes that they had.
@@ -189,7 +189,7 @@ func TestEncryptedRecords(t *testing.T) {
 		if !strings.Contains(w.file("state.json"), "hush-9") {
 			t.Error(w.file("state.json"))
 		}
-		verify(t, w.m, "all")
+		Run(t, w.m, "all")
 		files["state.json"] = strings.Replace(files["state.json"], "hush-4", "hush-9", 1)
 		w.back(files)
 		bare := beginWith(t, dial(t, server.URL()), w.root, strings.Replace(hidden, "files:\n", "other:\n", 1), "")
@@ -262,7 +262,7 @@ func TestKeptNames(t *testing.T) {
 	if got := has["123"]["feeds"]["New York"]; !reflect.DeepEqual(got, want) {
 		t.Error(w.file("state.json"))
 	}
-	verify(t, w.m, "feeds")
+	Run(t, w.m, "feeds")
 	for _, id := range []record.ID{seen, feed} {
 		if err := w.m.Delete(t.Context(), id); err != nil {
 			t.Fatal(err)
@@ -271,7 +271,7 @@ func TestKeptNames(t *testing.T) {
 	if _, left, err := w.m.Replay(t.Context()); err != nil || left > 0 {
 		t.Errorf("%d left, %v", left, err)
 	}
-	verify(t, w.m, "feeds")
+	Run(t, w.m, "feeds")
 }
 
 const named = `keywright: 1

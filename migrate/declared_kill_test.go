@@ -90,7 +90,7 @@ func (w *worker) writeDeclared(ctx context.Context, n int) {
 	}
 	err := w.m.Write(ctx, changes...)
 	if !refused {
-		w.told(err, i, value)
+		w.ended(err, i, value)
 		return
 	}
 	switch class, _ := keywright.ClassOf(err); {
@@ -101,7 +101,7 @@ func (w *worker) writeDeclared(ctx context.Context, n int) {
 	}
 }
 
-// TestKillsOfADeclaredMigration: processes are killed, start while Redis is away, and are told to write what no file
+// TestKillsOfADeclaredMigration: processes are killed, start while Redis is away, and have to write what no file
 // can have, while others give TTLs to keys and take them: no acknowledged write is lost, the file can be read at each
 // moment, what no move reads is there byte by byte, and both sides are equal at the end.
 func TestKillsOfADeclaredMigration(t *testing.T) {
@@ -163,7 +163,7 @@ func TestKillsOfADeclaredMigration(t *testing.T) {
 	if _, err := m.Verify(t.Context(), "p", migrate.VerifyOptions{Repair: true}); err != nil {
 		t.Fatal(err)
 	}
-	verify(t, m, "p")
+	Run(t, m, "p")
 	c.readable(file)
 	c.declared(m)
 	t.Logf("%d kills, %d acknowledged writes, %d refused, %d changes of phase, %d not done", c.killed, c.count("ack"),

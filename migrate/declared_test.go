@@ -120,7 +120,7 @@ func TestDeclaredMigration(t *testing.T) {
 				t.Fatalf("%s: %+v %v", part, r, err)
 			}
 		}
-		verify(t, m, part)
+		Run(t, m, part)
 	})
 	status, err := m.Status(t.Context())
 	if err != nil || len(status) != 2 || status[0].Part != "history" || status[1].State.Phase != phase.Backfill ||
@@ -136,7 +136,7 @@ func TestDeclaredMigration(t *testing.T) {
 	{
 		all(func(part string) {
 			to(t, m, part, phaseOf(t, m, part)+1)
-			verify(t, m, part)
+			Run(t, m, part)
 		})
 	}
 	ttl, err := c.Raw().Do(t.Context(), c.Raw().B().Pexpiretime().Key("h:123:story:ab").Build()).AsInt64()
@@ -166,7 +166,7 @@ func TestDeclaredMigration(t *testing.T) {
 	}
 }
 
-func verify(t *testing.T, m *migrate.Migration, part string) {
+func Run(t *testing.T, m *migrate.Migration, part string) {
 	t.Helper()
 	r, err := m.Verify(t.Context(), part, migrate.VerifyOptions{})
 	if err != nil || !r.Whole() {

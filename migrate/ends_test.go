@@ -52,7 +52,7 @@ func TestEndsOfOneSide(t *testing.T) {
 	m := openDeclared(t, root, server.URL(), declaredMap(t, ending))
 	for _, at := range []phase.Phase{phase.Shadow, phase.Live} {
 		goTo(t, m, "p", at)
-		verify(t, m, "p")
+		Run(t, m, "p")
 		for _, key := range []string{"story:a", "day:a"} {
 			if do("PERSIST", key) != 1 {
 				t.Fatalf("%s: %s has no end", at, key)
@@ -76,7 +76,7 @@ func TestEndsOfOneSide(t *testing.T) {
 		if err != nil || r.Repaired != 5 {
 			t.Fatalf("%s: %+v %v", at, r, err)
 		}
-		verify(t, m, "p")
+		Run(t, m, "p")
 		for key, ends := range map[string]bool{"story:a": true, "day:a": true, "game:a": false, "persona:a": false,
 			"seen:a": false} {
 			if (do("PTTL", key) > 0) != ends {

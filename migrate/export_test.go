@@ -6,6 +6,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/digests"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/fit"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/shadow"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -24,16 +30,16 @@ func Tracing(c Config, wrote func(side phase.Side, part string, epoch uint64, dr
 }
 
 // RewriteMarksAt lets files of marks be written again when they have so many lines.
-func RewriteMarksAt(lines int) { rewriteAt = lines }
+func RewriteMarksAt(lines int) { marks.RewriteAt = lines }
 
 // Abandon frees the lock that says that a process lives, as its death does.
-func Abandon(m *Migration) { m.lock.free() }
+func Abandon(m *Migration) { m.lock.Free() }
 
 // Compared compares a record as a read does, and is why it could not.
 func Compared(m *Migration, id record.ID) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, diffs, err := m.shadow.guarded(ctx, id)
+	_, diffs, err := m.shadow.Guarded(ctx, id)
 	if err == nil && len(diffs) > 0 {
 		err = errors.New("it differs")
 	}
@@ -41,19 +47,19 @@ func Compared(m *Migration, id record.ID) error {
 }
 
 // HasMark says why a record is not compared.
-var HasMark = errMarked
+var HasMark = shadow.ErrMarked
 
 // Serving reports whether a file is being written, and no other change waits for it.
 func Serving(m *Migration, file string) bool {
-	m.files.mu.Lock()
-	defer m.files.mu.Unlock()
-	w := m.files.writers[file]
-	return w != nil && len(w.waiting) == 0
+	m.files.Mu.Lock()
+	defer m.files.Mu.Unlock()
+	w := m.files.Writers[file]
+	return w != nil && len(w.Waiting) == 0
 }
 
 // Lacks returns what a server lacks that says this of itself.
 func Lacks(info, config map[string]string, planned int64, expires bool) []string {
-	return serverFacts{info, config, planned, expires}.lacks()
+	return fit.Facts{Info: info, Config: config, Planned: planned, Expires: expires}.Lacks()
 }
 
 // Sync makes both sides of records equal, as a replay does.
@@ -73,12 +79,12 @@ func Firsts(n uint64, held int) (firsts []uint64, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	o := once{room: (&disk{own: folder}).room, most: held}
-	defer o.close()
+	o := digests.Once{Room: (&disk.Disk{Own: folder}).Room, Most: held}
+	defer o.Close()
 	for range 2 {
 		found := uint64(0)
 		for id := range n {
-			first, err := o.first(id * 0x9e3779b97f4a7c15)
+			first, err := o.First(id * 0x9e3779b97f4a7c15)
 			if err != nil {
 				return nil, err
 			}
@@ -93,23 +99,23 @@ func Firsts(n uint64, held int) (firsts []uint64, err error) {
 
 // HoldLock takes the lock of a process.
 func HoldLock(path string) (free func(), err error) {
-	l, err := (&disk{}).tryLock(path, false)
-	return l.free, err
+	l, err := (&disk.Disk{}).TryLock(path, false)
+	return l.Free, err
 }
 
 // EndsWhileBegun lets a process end while a write or a push of it begins, and reports whether it
-// does so without waiting for that. An end that waits is not told from one that is slow: then it
+// does so without waiting for that. An end that waits looks like one that is slow: then it
 // says no.
 func EndsWhileBegun(m *Migration, what string) bool {
-	mu := &m.files.mu
+	mu := &m.files.Mu
 	if what == "a push" {
-		mu = &m.pushes.mu
+		mu = &m.pushes.Mu
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	go func() { _ = m.Close() }()
-	return pause(m.life, 300*time.Millisecond) != nil
+	return disk.Pause(m.life, 300*time.Millisecond) != nil
 }
 
 // Listed returns how often the folders were read for the names of files.
-func Listed(m *Migration) int { return m.docs.(declared).listed.walked }
+func Listed(m *Migration) int { return sources.Walked(m.docs) }

@@ -133,14 +133,14 @@ func (w *worker) write(ctx context.Context, n int) {
 	} else {
 		err = w.m.Write(ctx, change(i, value))
 	}
-	w.told(err, i, value)
+	w.ended(err, i, value)
 	if w.r.IntN(4) == 0 {
 		_, _ = w.m.Read(ctx, id("string:b:shared"))
 	}
 }
 
-// told says how a write has ended.
-func (w *worker) told(err error, i record.ID, value string) {
+// ended says how a write has ended.
+func (w *worker) ended(err error, i record.ID, value string) {
 	class, known := keywright.ClassOf(err)
 	switch {
 	case err == nil:
@@ -331,7 +331,7 @@ func TestKilledAtEachPoint(t *testing.T) {
 	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c := &crowd{t: t, root: t.TempDir(), url: server.URL()}
-	// What a dead process has left is there for the next one that is told to die over it.
+	// What a dead process has left is there for the next one that has to die over it.
 	alone := func(do func(m *migrate.Migration)) {
 		m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: c.root, Client: dial(t,
 			c.url), Lease: 2 * time.Second}, oneOfEach, nil))

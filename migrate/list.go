@@ -7,11 +7,11 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
-
-var listScript = keywright.NewReadOnlyScript("migrate list", parts.Later("list"))
 
 // maxOfKey bounds the records that List gives.
 const maxOfKey = 100_000
@@ -38,12 +38,12 @@ func (m *Migration) List(ctx context.Context, move, key string) ([]*record.Recor
 			return nil, m.wrong("list", part, err)
 		}
 		out, err := m.listOnce(ctx, part, mv, is, key)
-		if errors.Is(err, phase.ErrEpoch) && pause(ctx, time.Millisecond) == nil {
+		if errors.Is(err, phase.ErrEpoch) && disk.Pause(ctx, time.Millisecond) == nil {
 			continue
 		}
 		if err == nil && phase.Of(is.Phase).Compares != phase.None {
 			for _, r := range out[:min(len(out), maxCompared)] {
-				m.shadow.compare(r.ID())
+				m.shadow.Compare(r.ID())
 			}
 		}
 		return out, m.wrong("list", part, err)
@@ -63,7 +63,7 @@ func (m *Migration) listOnce(ctx context.Context, part string, mv MoveOf, is Par
 		return out, err
 	}
 	open, failed := m.openMarks(part)
-	if failed != nil || open.hasKey(key) {
+	if failed != nil || open.HasKey(key) {
 		return nil, err
 	}
 	out, failed = m.listFiles(ctx, mv, key)
@@ -80,7 +80,7 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 	if err != nil {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "list", Entry: mv.Name, Err: err}
 	}
-	in, err := m.disk.open(file)
+	in, err := m.disk.Open(file)
 	if err != nil || in == nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 		if id := r.ID(); id.Move != mv.Name || id.Key != key || !r.Ends.IsZero() && !r.Ends.After(now) {
 			return nil
 		}
-		return gather(&out, at, r)
+		return addByName(&out, at, r)
 	}, func(bad *record.Reject) error { // a list without it would not be the whole
 		if id, _ := bad.Of(); id.Move == mv.Name && (id.Key == key || id.Key == "") {
 			return bad
@@ -100,8 +100,8 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 	return out, err
 }
 
-// gather adds a record, in the place of one of the same name.
-func gather(out *[]*record.Record, at map[string]int, r *record.Record) error {
+// addByName adds a record, in the place of one of the same name.
+func addByName(out *[]*record.Record, at map[string]int, r *record.Record) error {
 	if i, twice := at[r.Sub]; twice {
 		(*out)[i] = r
 		return nil
@@ -116,39 +116,33 @@ func gather(out *[]*record.Record, at map[string]int, r *record.Record) error {
 // listedIn says how many texts of a page are one record, by its kind; 0: a key is one record.
 var listedIn = map[keyspace.RecordKind]int{keyspace.FieldRecord: 2, keyspace.MemberRecord: 1, keyspace.ScoredRecord: 2}
 
-// list reads a page of a key.
-func (s *server) list(part string, kind keyspace.RecordKind, key, cursor string, seen uint64) keywright.Op[answer] {
-	return s.op("list", keywright.Reads, listScript, []string{s.key, key}, []string{part, kindOf[kind], cursor,
-		decimal(seen)})
-}
-
 // listRedis reads a key in pages, each with the epoch of its step.
 func (m *Migration) listRedis(ctx context.Context, part string, mv MoveOf, epoch uint64,
 	key string) (out []*record.Record, err error) {
 	at := map[string]int{}
 	for cursor := "0"; ; {
-		a, err := m.server.list(part, mv.Kind, key, cursor, m.seen.of(part)).Do(ctx)
+		a, err := m.server.List(part, mv.Kind, key, cursor, m.server.Seen.Of(part)).Do(ctx)
 		if err == nil {
-			err = a.of(epoch)
+			err = a.Of(epoch)
 		}
 		if err != nil {
 			return nil, err
 		}
-		values, step := a.more[3:], listedIn[mv.Kind]
+		values, step := a.More[3:], listedIn[mv.Kind]
 		for ; len(values) >= step; values = values[step:] {
 			id := record.ID{Move: mv.Name, Key: key, Sub: values[0]}
-			one := append([]string{"", a.more[1]}, values[step-1])
-			found, err := m.opened(mv, id, answer{more: one})
+			one := append([]string{"", a.More[1]}, values[step-1])
+			found, err := m.server.Opened(mv, id, store.Answer{More: one})
 			if err != nil {
 				return nil, err
 			}
 			for _, r := range found {
-				if err := gather(&out, at, r); err != nil {
+				if err := addByName(&out, at, r); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if cursor = a.more[2]; cursor == "0" {
+		if cursor = a.More[2]; cursor == "0" {
 			return out, nil
 		}
 	}

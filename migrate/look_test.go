@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// A process that only looks is none of the migration and changes nothing; what reads files
+// A process that only looks takes no part in the migration and changes nothing; what reads files
 // alone needs no server.
 func TestLook(t *testing.T) {
 	t.Parallel()

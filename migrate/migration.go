@@ -16,6 +16,14 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/export"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/members"
+	"github.com/keywright/keywright/migrate/internal/shadow"
+	"github.com/keywright/keywright/migrate/internal/sides"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -28,7 +36,7 @@ type Config struct {
 	Client *keywright.Client // to a single server, no cluster
 	// Connect opens the client where there is no Client: at Open and, unless the process looks only, each second until
 	// it succeeds. While the files decide, a process starts and works without Redis. Open fails if the first error is no
-	// *keywright.Error, or is Invalid or Refused: time does not heal it. It must heed its context: Close waits for it,
+	// *keywright.Error, or is Invalid or Refused: time does not heal it. It must end with its context: Close waits for it,
 	// and closes what it opened.
 	Connect func(context.Context) (*keywright.Client, error)
 
@@ -38,7 +46,7 @@ type Config struct {
 
 	Shadow ShadowConfig // of the comparisons in the phases shadow and live
 
-	// Look only: this process is none of the migration, writes no record and changes no phase. What
+	// Look only: this process takes no part in the migration, writes no record and changes no phase. What
 	// asks nothing of Redis then needs no Client.
 	Look bool
 	// Progress is called now and then while files are read, with what was read of them since Open;
@@ -52,30 +60,30 @@ type Config struct {
 
 // Migration represents one process's part in a migration. It is safe for concurrent use.
 type Migration struct {
-	config   Config
-	docs     Documents
-	parts    []PartOf
-	moves    map[string]MoveOf
-	partOf   map[string]string // of a move
-	disk     *disk
-	link     *link
-	server   *server
-	files    *files
-	marks    *marks
-	id       string
-	lock     *fileLock // that this process lives
-	name     atomic.Uint64
-	seen     tickets     // the last one of each part
-	unseen   atomic.Bool // what others have seen is not known yet
-	ahead    ahead
-	pushes   pushes
-	doubt    atomic.Bool // a write of this process may arrive yet
-	renewal  sync.Mutex
-	flight   flights
-	shadow   *shadow
-	stats    counters
-	exported sync.Map                              // path of a file → the parts that were exported to it
-	read     struct{ bytes, records atomic.Int64 } // of files, by commands
+	config  Config
+	docs    Documents
+	parts   []PartOf
+	moves   map[string]MoveOf
+	partOf  map[string]string // of a move
+	disk    *disk.Disk
+	link    *store.Link
+	server  *store.Server
+	files   *sources.Files
+	marks   *marks.Log
+	id      string
+	lock    *disk.Lock // that this process lives
+	name    atomic.Uint64
+	unseen  atomic.Bool // what others have seen is not known yet
+	ahead   laterEpochs
+	pushes  sources.Pushes
+	sides   *sides.Sides
+	members *members.Folder
+	doubt   atomic.Bool // a write of this process may arrive yet
+	renewal sync.Mutex
+	flight  flights
+	shadow  *shadow.Comparisons
+	stats   counters
+	exports export.Exports
 
 	life context.Context
 	end  context.CancelFunc
@@ -110,58 +118,62 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	if !filepath.IsLocal(c.Name) || filepath.Base(c.Name) != c.Name {
 		return nil, invalidConfig("the Name is no name of a file")
 	}
-	to := &link{open: c.Connect, client: c.Client}
-	if to.client != nil {
-		to.open = nil
-		if err := single(to.client); err != nil {
+	to := &store.Link{Open: c.Connect, Client: c.Client}
+	if to.Client != nil {
+		to.Open = nil
+		if err := store.Single(to.Client); err != nil {
 			return nil, err
 		}
 	}
-	if to.none() && !c.Look {
-		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errNoServer}
+	if to.None() && !c.Look {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: store.ErrNoServer}
 	}
-	d, err := newDisk(c.Root, c.Name, c.at)
+	d, err := disk.New(c.Root, c.Name, c.at)
 	if err != nil {
 		return nil, err
 	}
 	if c.documents == nil {
-		c.documents = declared{c.Map, d.root, d.room, to.fields, &listings{}}
+		c.documents = sources.NewDeclared(c.Map, d, to.Fields)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},
+	moves := map[string]MoveOf{}
+	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: moves,
 		partOf: map[string]string{},
-		disk:   d, link: to, server: newServer(to, c.Name), life: life, end: end}
+		disk:   d, link: to, server: store.New(to, c.Name, moves), life: life, end: end}
 	for _, p := range m.parts {
 		for _, mv := range p.Moves {
 			m.moves[mv.Name], m.partOf[mv.Name] = mv, p.Name
 		}
 	}
-	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote,
-		writers: map[string]*writer{}}
-	m.pushes.m = m
-	if err := to.begin(ctx); err != nil {
+	m.files = sources.NewFiles(life, d, c.documents, c.wrote)
+	m.pushes.Life, m.pushes.Work, m.pushes.Wait, m.pushes.Do = life, &m.files.Work, c.Wait, m.push
+	m.sides = &sides.Sides{Docs: m.docs, Disk: d, Server: m.server, Parts: m.parts, Moves: m.moves, PartOf: m.partOf,
+		Progressed: c.Progress}
+	m.exports.Sides = m.sides
+	m.members = &members.Folder{Disk: d}
+	if err := to.Begin(ctx); err != nil {
 		end()
 		return nil, err
 	}
 	if c.Look {
-		m.marks, m.config.Shadow.Off = &marks{}, true
+		m.marks, m.config.Shadow.Off = &marks.Log{}, true
 		m.unseen.Store(true)
 		_ = m.lookSeen() // without it: see settled
-		m.shadow = newShadow(m)
+		m.shadow = shadow.New(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 		return m, nil
 	}
 	if err := m.enter(); err != nil {
 		end()
-		to.close()
+		to.Close()
 		return nil, err
 	}
 	for _, p := range m.parts {
 		m.ahead.set(p.Name, unasked)
 	}
 	m.lookAhead(ctx)
-	m.shadow = newShadow(m)
+	m.shadow = shadow.New(life, m.config.Shadow, d, m.partOf, m.lookBoth, m.hasMark)
 	m.work.Add(2)
-	go m.beat()
+	go m.keepAlive()
 	go m.connects()
 	return m, nil
 }
@@ -170,53 +182,47 @@ func invalidConfig(what string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New(what)}
 }
 
-// ofProcess lists the files of a process, its lock as the last.
-var ofProcess = []string{"marks", "marks.tmp", "beat", "beat.tmp", "lock"}
-
-func (m *Migration) processPath(id, kind string) string {
-	return filepath.Join(m.disk.own, processFolder, id+"."+kind)
-}
-
 // enter takes the lock that says that this process lives, and begins its marks. A process
 // that looks for the dead may take a lock between its file is made and locked, and remove
 // the file then: another name is tried.
 func (m *Migration) enter() error {
 	for {
 		m.id = strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:10]
-		path := m.processPath(m.id, "lock")
-		lock, err := m.disk.tryLock(path, false)
+		m.members.ID = m.id
+		path := m.members.Path(m.id, "lock")
+		lock, err := m.disk.TryLock(path, false)
 		if err != nil {
 			return err
 		}
 		if lock == nil {
 			continue
 		}
-		here, err := lock.f.Stat()
+		here, err := lock.F.Stat()
 		if err != nil {
-			lock.free()
+			lock.Free()
 			return err
 		}
 		if there, err := os.Stat(path); err != nil || !os.SameFile(here, there) {
-			lock.free()
+			lock.Free()
 			continue
 		}
 		m.lock = lock
 		break
 	}
-	marks, err := openMarks(m.processPath(m.id, "marks"), m.config.Marks, m.disk.at)
+	of, err := marks.Open(m.members.Path(m.id, "marks"), m.config.Marks, m.disk.At)
 	if err == nil {
-		m.marks = marks
+		m.marks = of
 		err = m.sayAlive()
 	}
 	if err == nil {
-		err = filelock.SyncFolder(filepath.Join(m.disk.own, processFolder))
+		err = filelock.SyncFolder(filepath.Join(m.disk.Own, disk.ProcessFolder))
 	}
 	if err != nil {
-		m.lock.free()
+		m.lock.Free()
 		return err
 	}
 	m.name.Store(1)
-	m.doubt.Store(true) // Redis has to be told the name
+	m.doubt.Store(true) // Redis does not know the name yet
 	m.unseen.Store(true)
 	_ = m.lookSeen() // without it: see settled
 	return nil
@@ -226,26 +232,26 @@ func (m *Migration) enter() error {
 // next process, or for Replay.
 func (m *Migration) Close() error {
 	m.once.Do(func() {
-		m.shadow.close()
-		m.files.mu.Lock() // none begins a write or a push that is not waited for
-		m.pushes.mu.Lock()
+		m.shadow.Close()
+		m.files.Mu.Lock() // none begins a write or a push that is not waited for
+		m.pushes.Mu.Lock()
 		m.end()
-		m.pushes.mu.Unlock()
-		m.files.mu.Unlock()
+		m.pushes.Mu.Unlock()
+		m.files.Mu.Unlock()
 		m.work.Wait()
-		m.files.work.Wait()
-		defer m.link.close()
+		m.files.Work.Wait()
+		defer m.link.Close()
 		if m.config.Look {
 			return
 		}
-		left, err := m.marks.close()
-		err = errors.Join(err, m.keepSeen(m.seen.all()))
+		left, err := m.marks.Close()
+		err = errors.Join(err, m.keepSeen(m.server.Seen.All()))
 		if left == 0 && err == nil {
-			for _, kind := range ofProcess {
-				_ = os.Remove(m.processPath(m.id, kind))
+			for _, kind := range members.FilesOf {
+				_ = os.Remove(m.members.Path(m.id, kind))
 			}
 		}
-		m.lock.free()
+		m.lock.Free()
 		m.gone = err
 	})
 	return m.gone
@@ -274,7 +280,7 @@ func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Err: fmt.Errorf("the move %q: %w",
 			id.Move, errUnknown)}
 	}
-	if kindOf[mv.Kind] == "" {
+	if store.KindOf[mv.Kind] == "" {
 		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Entry: id.Move,
 			Err:  fmt.Errorf("records of kind %s cannot be written to both sides", mv.Kind),
 			Hint: apart[mv.Kind]}
@@ -284,11 +290,11 @@ func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 
 // Phase returns the phase of a part, as it is on the disk now.
 func (m *Migration) Phase(part string) (PartState, error) {
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if _, known := p.Parts[part]; err == nil && !known && !m.known(part) {
 		err = m.wrong("phase", part, errUnknown)
 	}
-	return p.of(part), err
+	return p.Of(part), err
 }
 
 func (m *Migration) known(part string) bool {
@@ -314,7 +320,7 @@ type Stats struct {
 // Stats says what this process has done.
 func (m *Migration) Stats() Stats {
 	return Stats{Replayed: m.stats.replayed.Load(), Deferred: m.stats.deferred.Load(),
-		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
+		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.Stats()}
 }
 
 // flights holds the calls that are under way, by the epoch that they began with: a process
@@ -354,13 +360,27 @@ func (f *flights) oldest(part string, now uint64) uint64 {
 }
 
 // confirmed returns the state of a part as this process says that it works by it.
-func (m *Migration) confirmed(p phases) map[string]uint64 {
+func (m *Migration) confirmed(p disk.Phases) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, part := range m.parts {
-		out[part.Name] = m.flight.oldest(part.Name, p.of(part.Name).Epoch)
+		out[part.Name] = m.flight.oldest(part.Name, p.Of(part.Name).Epoch)
 	}
 	return out
 }
 
 // Move returns the move of that name, nil if there is none.
 func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }
+
+// connects tries until there is a client, or the process ends. It delays nothing else; Close waits for the try under way.
+func (m *Migration) connects() {
+	defer m.work.Done()
+	for m.link.Connect(m.life) != nil && disk.Pause(m.life, time.Second) == nil {
+	}
+}
+
+// Client returns the client of the migration: Config.Client, or what Config.Connect has opened. The error is that
+// of the last try, as a *keywright.Error.
+func (m *Migration) Client() (*keywright.Client, error) {
+	c, err := m.link.Get()
+	return c, m.wrong("use Redis", "", err)
+}

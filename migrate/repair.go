@@ -7,6 +7,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/members"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 )
 
@@ -51,33 +55,33 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	if !m.known(part) || o.From == phase.None {
 		return nil, errUnknown
 	}
-	if _, err := m.link.get(); err != nil {
+	if _, err := m.link.Get(); err != nil {
 		return nil, err
 	}
 	if !o.Look {
-		lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
+		lock, err := m.disk.Lock(ctx, m.disk.ChangeLock(), false)
 		if err != nil {
 			return nil, err
 		}
-		defer lock.free()
+		defer lock.Free()
 	}
-	p, err := m.disk.phases()
+	p, err := m.disk.Phases()
 	if err != nil {
 		return nil, err
 	}
-	is := p.of(part)
+	is := p.Of(part)
 	open, err := m.openMarks(part)
-	_, unseen := m.highest()
-	switch damaged := (errors.Is(err, errDamaged) || unseen != nil) && o.Accept; {
+	_, unseen := m.members.Highest()
+	switch damaged := (errors.Is(err, marks.ErrDamaged) || unseen != nil) && o.Accept; {
 	case damaged && o.Look: // they would be set aside
 		unseen = nil
-		if errors.Is(err, errDamaged) {
+		if errors.Is(err, marks.ErrDamaged) {
 			err = nil
 		}
 	case damaged:
 		if err = m.setAside(); err == nil {
 			open, err = m.openMarks(part)
-			_, unseen = m.highest()
+			_, unseen = m.members.Highest()
 		}
 	}
 	if err = errors.Join(err, unseen); err != nil {
@@ -116,8 +120,8 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 		return nil, err
 	}
 	now := time.Now()
-	done := p.with(part, PartState{phase.State{Phase: out.Phase, Epoch: out.Epoch}, now})
-	if err := m.disk.writeJSON(m.disk.phasePath(), done); err != nil {
+	done := p.With(part, PartState{State: phase.State{Phase: out.Phase, Epoch: out.Epoch}, Since: now})
+	if err := m.disk.WriteJSON(m.disk.PhasePath(), done); err != nil {
 		return nil, err
 	}
 	return out, m.history(Changed{Part: part, From: is.Phase, To: out.Phase, Epoch: out.Epoch, At: now, By: o.By,
@@ -126,32 +130,32 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 
 // setAside renames the damaged files of dead processes, and of what all have seen.
 func (m *Migration) setAside() error {
-	ids, err := m.processes()
+	ids, err := m.members.Others()
 	for _, id := range ids {
-		if m.holdsLock(id) {
+		if m.members.HoldsLock(id) {
 			continue
 		}
-		marks, beat := m.processPath(id, "marks"), m.processPath(id, "beat")
-		if _, damaged := readMarks(marks); errors.Is(damaged, errDamaged) {
-			err = errors.Join(err, os.Rename(marks, m.processPath(id, "damaged")))
+		path, beat := m.members.Path(id, "marks"), m.members.Path(id, "beat")
+		if _, damaged := marks.Read(path); errors.Is(damaged, marks.ErrDamaged) {
+			err = errors.Join(err, os.Rename(path, m.members.Path(id, "damaged")))
 		}
-		if _, damaged := readJSON(beat, &beatFile{}); damaged != nil {
-			err = errors.Join(err, os.Rename(beat, m.processPath(id, "damaged-beat")))
+		if _, damaged := disk.ReadJSON(beat, &members.Report{}); damaged != nil {
+			err = errors.Join(err, os.Rename(beat, m.members.Path(id, "damaged-beat")))
 		}
 	}
-	if _, damaged := readJSON(m.disk.seenPath(), &map[string]uint64{}); damaged != nil {
-		err = errors.Join(err, os.Rename(m.disk.seenPath(), m.disk.seenPath()+".damaged"))
+	if _, damaged := disk.ReadJSON(m.disk.SeenPath(), &map[string]uint64{}); damaged != nil {
+		err = errors.Join(err, os.Rename(m.disk.SeenPath(), m.disk.SeenPath()+".damaged"))
 	}
 	return err
 }
 
 // closeFor lets no process write, as a change of phase does.
-func (m *Migration) closeFor(ctx context.Context, p phases, part string, is PartState) (phase.State, error) {
+func (m *Migration) closeFor(ctx context.Context, p disk.Phases, part string, is PartState) (phase.State, error) {
 	next := is.State
 	if next.Intent == nil {
 		next.Intent = &phase.Intent{To: is.Phase, Epoch: is.Epoch + 1}
 	}
-	if err := m.disk.writeJSON(m.disk.phasePath(), p.with(part, PartState{next, is.Since})); err != nil {
+	if err := m.disk.WriteJSON(m.disk.PhasePath(), p.With(part, PartState{State: next, Since: is.Since})); err != nil {
 		return next, err
 	}
 	return next, m.quiet(ctx, part)
@@ -160,18 +164,18 @@ func (m *Migration) closeFor(ctx context.Context, p phases, part string, is Part
 // raiseAnyway gives Redis an epoch that is later than what it has and than the files'.
 func (m *Migration) raiseAnyway(ctx context.Context, part string, is phase.State, to phase.Phase) (uint64, error) {
 	epoch := is.Intent.Epoch + 3 // later than an undo of what was under way
-	last, err := m.highest()
+	last, err := m.members.Highest()
 	if err != nil {
 		return 0, err
 	}
 	for {
-		a, err := m.server.raise(part, is, epoch, to, max(m.seen.of(part), last[part]), true).Do(ctx)
+		a, err := m.server.RaiseEpoch(part, is, epoch, to, max(m.server.Seen.Of(part), last[part]), true).Do(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if a.word != "ahead" {
-			return epoch, a.failed()
+		if a.Word != "ahead" {
+			return epoch, a.Failed()
 		}
-		epoch = number(a.more[0]) + 1
+		epoch = store.Number(a.More[0]) + 1
 	}
 }

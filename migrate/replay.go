@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/members"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -37,10 +37,10 @@ func (m *Migration) Replay(ctx context.Context) (replayed, left int64, err error
 
 func (m *Migration) replayOwn(ctx context.Context, part string) (replayed, left int64, err error) {
 	for after := uint64(0); ; {
-		open := m.marks.waiting(part, after, replayBatch)
+		open := m.marks.Waiting(part, after, replayBatch)
 		if len(open) == 0 {
 			if err != nil {
-				left = int64(len(m.marks.waiting(part, 0, m.config.Marks)))
+				left = int64(len(m.marks.Waiting(part, 0, m.config.Marks)))
 			}
 			return replayed, left, err
 		}
@@ -49,26 +49,26 @@ func (m *Migration) replayOwn(ctx context.Context, part string) (replayed, left 
 				return replayed, int64(len(open)), err
 			}
 		}
-		after = open[len(open)-1].seq
+		after = open[len(open)-1].Seq
 		done, failed := m.replayEach(ctx, part, open)
-		m.marks.settle(done, true)
+		m.marks.End(done, true)
 		replayed, err = replayed+int64(len(done)), errors.Join(err, failed)
-		if failed != nil && !ofRecord(failed) {
-			return replayed, int64(len(m.marks.waiting(part, 0, m.config.Marks))), err
+		if failed != nil && !store.OfRecord(failed) {
+			return replayed, int64(len(m.marks.Waiting(part, 0, m.config.Marks))), err
 		}
 	}
 }
 
 // replayEach replays marks. Where they cannot be replayed together each is by itself, so
 // that one record that cannot be written holds up no other.
-func (m *Migration) replayEach(ctx context.Context, part string, open []mark) (done []uint64, err error) {
+func (m *Migration) replayEach(ctx context.Context, part string, open []marks.Mark) (done []uint64, err error) {
 	if err = m.replay(ctx, part, open); err == nil {
 		for _, k := range open {
-			done = append(done, k.seq)
+			done = append(done, k.Seq)
 		}
 		return done, nil
 	}
-	if len(open) == 1 || !ofRecord(err) {
+	if len(open) == 1 || !store.OfRecord(err) {
 		return nil, err
 	}
 	var errs []error
@@ -79,27 +79,20 @@ func (m *Migration) replayEach(ctx context.Context, part string, open []mark) (d
 	return done, errors.Join(errs...)
 }
 
-// ofRecord reports whether an error is of one record, and another one may be written.
-func ofRecord(err error) bool {
-	return errors.Is(err, ErrTooLarge) || errors.Is(err, errType) || errors.As(err, new(*record.Reject)) ||
-		errors.Is(err, record.ErrPlace) || errors.Is(err, ErrUnreadable) ||
-		errors.As(err, new(*keywright.DecodeError))
-}
-
 // needsRedis reports whether a replay of a part asks Redis for anything.
 func (m *Migration) needsRedis(part string) bool {
-	p, err := m.disk.phases()
-	return err != nil || phase.Of(p.of(part).Phase).Both()
+	p, err := m.disk.Phases()
+	return err != nil || phase.Of(p.Of(part).Phase).Both()
 }
 
 // replay makes the records of marks of one part equal. Where the phase has one side only
 // there is nothing to do.
-func (m *Migration) replay(ctx context.Context, part string, open []mark) error {
-	p, err := m.disk.phases()
+func (m *Migration) replay(ctx context.Context, part string, open []marks.Mark) error {
+	p, err := m.disk.Phases()
 	if err != nil {
 		return err
 	}
-	is := p.of(part)
+	is := p.Of(part)
 	if is.Intent != nil {
 		return phase.ErrChanging
 	}
@@ -116,15 +109,15 @@ func (m *Migration) replay(ctx context.Context, part string, open []mark) error 
 }
 
 func (m *Migration) healNow(ctx context.Context) error {
-	lock, err := m.disk.tryLock(m.disk.changeLock(), false)
+	lock, err := m.disk.TryLock(m.disk.ChangeLock(), false)
 	if err != nil || lock == nil {
 		return errors.Join(err, phase.ErrChanging)
 	}
-	defer lock.free()
+	defer lock.Free()
 	return m.heal(ctx)
 }
 
-func idsOf(open []mark) (out []record.ID) {
+func idsOf(open []marks.Mark) (out []record.ID) {
 	seen := map[record.ID]bool{}
 	for _, k := range open {
 		if !seen[k.ID] {
@@ -135,21 +128,10 @@ func idsOf(open []mark) (out []record.ID) {
 	return out
 }
 
-// processes returns the ids of all processes that have left something, without this one.
-func (m *Migration) processes() (out []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(m.disk.own, processFolder))
-	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".lock"); ok && id != m.id {
-			out = append(out, id)
-		}
-	}
-	return out, err
-}
-
 // replayDead takes over what dead processes have marked. The lock of a process is free
 // when it has died, and the one that takes it is the only one to replay its marks.
 func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err error) {
-	ids, err := m.processes()
+	ids, err := m.members.Others()
 	for _, id := range ids {
 		n, more, failed := m.takeOver(ctx, id)
 		replayed, left, err = replayed+n, left+more, errors.Join(err, failed)
@@ -158,16 +140,16 @@ func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err e
 }
 
 func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int64, err error) {
-	path := m.processPath(id, "lock")
+	path := m.members.Path(id, "lock")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil // another has taken it over, and opening the lock would make it again
 	}
-	lock, err := m.disk.tryLock(path, false)
+	lock, err := m.disk.TryLock(path, false)
 	if lock == nil || err != nil {
 		return 0, 0, err
 	}
-	defer lock.free()
-	open, err := readMarks(m.processPath(id, "marks"))
+	defer lock.Free()
+	open, err := marks.Read(m.members.Path(id, "marks"))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -176,16 +158,16 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 			return replayed, int64(len(open)) - replayed, err
 		}
 	}
-	var b beatFile
-	if _, err := readJSON(m.processPath(id, "beat"), &b); err != nil { // what it has seen would be lost
+	var b members.Report
+	if _, err := disk.ReadJSON(m.members.Path(id, "beat"), &b); err != nil { // what it has seen would be lost
 		return replayed, 0, fmt.Errorf("%w: %w", ErrUnseen, err)
 	}
 	if err := m.keepSeen(b.Seen); err != nil {
 		return replayed, 0, err
 	}
-	m.seen.sawAll(b.Seen)
-	for _, kind := range ofProcess {
-		if err := os.Remove(m.processPath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	m.server.Seen.SawAll(b.Seen)
+	for _, kind := range members.FilesOf {
+		if err := os.Remove(m.members.Path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return replayed, 0, err
 		}
 	}
@@ -194,18 +176,18 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 
 // replayOf replays the marks of a dead process. Redis takes no more scripts of it before
 // the first record is compared: one that is still on its way does nothing then.
-func (m *Migration) replayOf(ctx context.Context, id string, open []mark) (replayed int64, err error) {
-	byPart := map[string][]mark{}
+func (m *Migration) replayOf(ctx context.Context, id string, open []marks.Mark) (replayed int64, err error) {
+	byPart := map[string][]marks.Mark{}
 	asks := false
 	for _, k := range open {
 		byPart[k.Part] = append(byPart[k.Part], k)
 		asks = asks || m.needsRedis(k.Part)
 	}
 	if asks {
-		if _, err := m.server.join("", "", id).Do(ctx); err != nil {
+		if _, err := m.server.Join("", "", id).Do(ctx); err != nil {
 			return 0, err
 		}
-		if err := m.disk.at("taken over"); err != nil {
+		if err := m.disk.At("taken over"); err != nil {
 			return 0, err
 		}
 	}
@@ -216,7 +198,7 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []mark) (repla
 		for some := range slices.Chunk(marks, replayBatch) {
 			done, failed := m.replayEach(ctx, part, some)
 			replayed, err = replayed+int64(len(done)), errors.Join(err, failed)
-			if failed != nil && !ofRecord(failed) {
+			if failed != nil && !store.OfRecord(failed) {
 				return replayed, err
 			}
 		}
@@ -224,49 +206,7 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []mark) (repla
 	return replayed, err
 }
 
-// openSet holds marks of all processes.
-type openSet struct {
-	ids    map[record.ID]bool
-	Count  int64
-	Oldest time.Time
-}
-
-func (o openSet) has(id record.ID) bool { return o.ids[id] }
-
-// hasKey reports whether a record of a key has a mark.
-func (o openSet) hasKey(key string) bool {
-	for id := range o.ids {
-		if id.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
 // openMarks reads the marks of a part, of all processes.
-func (m *Migration) openMarks(part string) (openSet, error) {
-	out := openSet{ids: map[record.ID]bool{}}
-	ids, err := m.processes()
-	if err != nil {
-		return out, err
-	}
-	all := m.marks.all() // the file of this process has some that are over
-	for _, id := range ids {
-		open, err := readMarks(m.processPath(id, "marks"))
-		if err != nil {
-			return out, err
-		}
-		all = append(all, open...)
-	}
-	for _, k := range all {
-		if k.Part != part {
-			continue
-		}
-		out.ids[k.ID] = true
-		if at := time.UnixMilli(k.At); out.Oldest.IsZero() || at.Before(out.Oldest) {
-			out.Oldest = at
-		}
-	}
-	out.Count = int64(len(out.ids))
-	return out, nil
+func (m *Migration) openMarks(part string) (members.Marked, error) {
+	return m.members.OpenMarks(part, m.marks.All())
 }

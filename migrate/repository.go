@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/internal/disk"
+	"github.com/keywright/keywright/migrate/internal/marks"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -66,12 +70,12 @@ func (m *Migration) Write(ctx context.Context, changes ...Change) error {
 		}
 		err = m.writeOnce(ctx, part, is, changes)
 		switch {
-		case errors.Is(err, errAgain):
+		case errors.Is(err, store.ErrAgain):
 			if err := m.renew(ctx); err != nil {
 				return m.wrong("write", part, err)
 			}
-		case errors.Is(err, phase.ErrChanging), errors.Is(err, phase.ErrEpoch), errors.Is(err, errChanged):
-			if ended := pause(ctx, time.Millisecond); ended != nil {
+		case errors.Is(err, phase.ErrChanging), errors.Is(err, phase.ErrEpoch), errors.Is(err, store.ErrChanged):
+			if ended := disk.Pause(ctx, time.Millisecond); ended != nil {
 				return m.wrong("write", part, err)
 			}
 		default:
@@ -90,14 +94,14 @@ var errTwice = errors.New("a record is in the write twice")
 
 // large reports whether a record has more values than one step of the server takes.
 func (m *Migration) large(id record.ID, records []*record.Record) bool {
-	return item{mv: m.moves[id.Move], records: records}.size() > maxValues
+	return store.Item{Move: m.moves[id.Move], Records: records}.Size() > store.MaxValues
 }
 
 var errWaited = errors.New("it has taken too long")
 
 func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, changes []Change) error {
 	defer m.flight.begin(part, is.Epoch)()
-	if err := errors.Join(m.takesPart("write", part), m.disk.at("begin")); err != nil {
+	if err := errors.Join(m.takesPart("write", part), m.disk.At("begin")); err != nil {
 		return err
 	}
 	rule := phase.Of(is.Phase)
@@ -108,16 +112,16 @@ func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, ch
 	if rule.Authority != phase.Files || rule.Both() {
 		values := 0
 		for _, c := range changes {
-			values += item{mv: m.moves[c.ID.Move], records: c.Records}.size()
+			values += store.Item{Move: m.moves[c.ID.Move], Records: c.Records}.Size()
 		}
-		if values > maxValues {
+		if values > store.MaxValues {
 			return ErrTooLarge
 		}
 	}
 	if !rule.Both() {
 		return m.writeAuthority(ctx, part, is, changes, nil)
 	}
-	seqs, marked, err := m.marks.add(part, ids, time.Now())
+	seqs, marked, err := m.marks.Add(part, ids, time.Now())
 	if err != nil {
 		return err
 	}
@@ -127,30 +131,30 @@ func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, ch
 		return err
 	}
 	if rule.Lags {
-		m.marks.settle(seqs, false)
+		m.marks.End(seqs, false)
 		return nil
 	}
 	err = m.sync(ctx, part, is.State, is.Epoch, ids, false)
 	if err != nil {
 		m.stats.deferred.Add(1)
 	}
-	m.marks.settle(seqs, err == nil)
+	m.marks.End(seqs, err == nil)
 	return nil
 }
 
 // settleFailed ends the marks of a write that has failed and changed nothing. Those of one
 // that may have, or may yet, change something wait for a replay.
 func (m *Migration) settleFailed(seqs []uint64, err error) {
-	var doubt *inDoubt
+	var doubt *sources.InDoubt
 	switch {
 	case !errors.As(err, &doubt):
-		m.marks.settle(seqs, true)
-	case doubt.done == nil:
-		m.marks.settle(seqs, false)
+		m.marks.End(seqs, true)
+	case doubt.Done == nil:
+		m.marks.End(seqs, false)
 	default:
 		go func() { // it ends with the write
-			<-doubt.done
-			m.marks.settle(seqs, false)
+			<-doubt.Done
+			m.marks.End(seqs, false)
 		}()
 	}
 }
@@ -158,58 +162,58 @@ func (m *Migration) settleFailed(seqs []uint64, err error) {
 // writeAuthority writes the side that decides. An error that is not in doubt has changed
 // nothing.
 func (m *Migration) writeAuthority(ctx context.Context, part string, is PartState, changes []Change,
-	marked *flush) error {
+	marked *marks.Flush) error {
 	if phase.Of(is.Phase).Authority == phase.Files {
 		return m.writeFiles(ctx, part, is, changes, marked)
 	}
 	if marked != nil {
-		if err := marked.wait(); err != nil {
+		if err := marked.Wait(); err != nil {
 			return err
 		}
 	}
 	if m.doubt.Load() {
-		return errAgain
+		return store.ErrAgain
 	}
-	if err := m.disk.at("script"); err != nil {
+	if err := m.disk.At("script"); err != nil {
 		return err
 	}
-	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.seen.of(part), now: time.Now()}
+	p := store.Put{Part: part, Epoch: is.Epoch, Process: m.id, Name: m.writingName(), Seen: m.server.Seen.Of(part), Now: time.Now()}
 	for _, c := range changes {
-		x := item{mv: m.moves[c.ID.Move], id: c.ID, records: c.Records, expects: c.update != nil}
+		x := store.Item{Move: m.moves[c.ID.Move], ID: c.ID, Records: c.Records, Expects: c.update != nil}
 		if c.update != nil {
 			var err error
-			if x.records, x.was, err = m.readRaw(ctx, part, x.mv, is.Epoch, c.ID); err == nil {
-				x.records, err = c.update(x.records)
+			if x.Records, x.Was, err = m.readRaw(ctx, part, x.Move, is.Epoch, c.ID); err == nil {
+				x.Records, err = c.update(x.Records)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		if phase.Of(is.Phase).Both() { // the files could not follow
-			if bad := m.unfitOf(x.records); bad != nil {
+			if bad := m.unfitOf(x.Records); bad != nil {
 				return bad
 			}
 		}
-		p.items = append(p.items, x)
+		p.Items = append(p.Items, x)
 	}
-	_, err := m.put(ctx, p)
+	_, err := m.server.Write(ctx, p)
 	if class, known := keywright.ClassOf(err); known && class == keywright.UnknownOutcome {
 		m.doubt.Store(true)
-		return &inDoubt{err: err}
+		return &sources.InDoubt{Err: err}
 	}
 	if err != nil {
 		return err
 	}
 	m.config.wrote(phase.Redis, part, is.Epoch, false)
-	if err := m.disk.at("answered"); err != nil {
-		return &inDoubt{err: err}
+	if err := m.disk.At("answered"); err != nil {
+		return &sources.InDoubt{Err: err}
 	}
 	return nil
 }
 
 // writeFiles writes records to their files, each file in one step.
 func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, changes []Change,
-	marked *flush) error {
+	marked *marks.Flush) error {
 	of := map[string][]Change{}
 	for _, c := range changes {
 		file, err := m.docs.File(ctx, c.ID)
@@ -221,16 +225,16 @@ func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, c
 	done := 0
 	for _, file := range slices.Sorted(maps.Keys(of)) {
 		all := of[file]
-		err := m.files.commit(ctx, file, &change{part: part, epoch: is.Epoch, marked: marked,
-			alone: slices.ContainsFunc(all, func(c Change) bool { return c.update != nil }),
-			edits: func(context.Context) ([]record.Edit, error) {
+		err := m.files.Commit(ctx, file, &sources.Change{Part: part, Epoch: is.Epoch, Marked: marked,
+			Alone: slices.ContainsFunc(all, func(c Change) bool { return c.update != nil }),
+			Edits: func(context.Context) ([]record.Edit, error) {
 				return m.editsOfChanges(file, all, phase.Of(is.Phase).Both())
 			}})
 		switch {
 		case err == nil:
 			done++
-		case done > 0 && !isDoubt(err):
-			return &inDoubt{err: &keywright.Error{Class: keywright.Partial, Op: "write", Entry: m.config.Name + "." + part,
+		case done > 0 && !sources.IsDoubt(err):
+			return &sources.InDoubt{Err: &keywright.Error{Class: keywright.Partial, Op: "write", Entry: m.config.Name + "." + part,
 				Err: err, Hint: "write all of them again"}}
 		default:
 			return err
@@ -244,11 +248,11 @@ func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (ou
 	for _, c := range changes {
 		records := c.Records
 		if c.update != nil {
-			found, err := m.files.find(file, map[record.ID]bool{c.ID: true})
+			found, err := m.files.Find(file, map[record.ID]bool{c.ID: true})
 			if err != nil {
 				return nil, err
 			}
-			old, err := found.of(c.ID)
+			old, err := found.Of(c.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -259,21 +263,9 @@ func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (ou
 				return nil, ErrTooLarge
 			}
 		}
-		out = append(out, editsOf(m.moves[c.ID.Move], c.ID, records)...)
+		out = append(out, sources.EditsOf(m.moves[c.ID.Move], c.ID, records)...)
 	}
 	return out, nil
-}
-
-// editsOf returns the edits of a file that make a record what is given.
-func editsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
-	if len(records) == 0 {
-		return []record.Edit{{Record: &record.Record{Move: mv.Move, Key: id.Key, Sub: id.Sub}, Delete: true}}
-	}
-	out := make([]record.Edit, len(records))
-	for i, r := range records {
-		out[i] = record.Edit{Record: r}
-	}
-	return out
 }
 
 // Read gives a record as the phase of its part says; none where it is not there. Where
@@ -291,11 +283,11 @@ func (m *Migration) Read(ctx context.Context, id record.ID) ([]*record.Record, e
 			return nil, m.wrong("read", part, err)
 		}
 		out, err := m.readOnce(ctx, part, mv, is, id)
-		if errors.Is(err, phase.ErrEpoch) && pause(ctx, time.Millisecond) == nil {
+		if errors.Is(err, phase.ErrEpoch) && disk.Pause(ctx, time.Millisecond) == nil {
 			continue
 		}
 		if err == nil && phase.Of(is.Phase).Compares != phase.None {
-			m.shadow.compare(id)
+			m.shadow.Compare(id)
 		}
 		return out, m.wrong("read", part, err)
 	}
@@ -321,11 +313,11 @@ func (m *Migration) readFiles(ctx context.Context, id record.ID) ([]*record.Reco
 	if err != nil {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "read", Entry: id.Move, Err: err}
 	}
-	found, err := m.files.find(file, map[record.ID]bool{id: true})
+	found, err := m.files.Find(file, map[record.ID]bool{id: true})
 	if err != nil {
 		return nil, err
 	}
-	return found.of(id)
+	return found.Of(id)
 }
 
 func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch uint64,
@@ -337,43 +329,29 @@ func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch
 // readRaw gives a record, and its values as Redis has them.
 func (m *Migration) readRaw(ctx context.Context, part string, mv MoveOf, epoch uint64,
 	id record.ID) (records []*record.Record, values []string, err error) {
-	a, err := m.server.take(part, mv.Kind, id, m.seen.of(part)).Do(ctx)
+	a, err := m.server.Take(part, mv.Kind, id, m.server.Seen.Of(part)).Do(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if records, err = m.takenAt(mv, id, a, epoch); err == nil && len(a.more) > 2 {
-		values = a.more[2:]
+	if records, err = m.takenAt(mv, id, a, epoch); err == nil && len(a.More) > 2 {
+		values = a.More[2:]
 	}
 	return records, values, err
 }
 
 // takenAt returns the records of an answer, if its epoch is the one given.
-func (m *Migration) takenAt(mv MoveOf, id record.ID, a answer, epoch uint64) ([]*record.Record, error) {
-	if err := a.of(epoch); err != nil {
+func (m *Migration) takenAt(mv MoveOf, id record.ID, a store.Answer, epoch uint64) ([]*record.Record, error) {
+	if err := a.Of(epoch); err != nil {
 		return nil, err
 	}
-	return m.opened(mv, id, a)
-}
-
-// of is nil if an answer is of the epoch given.
-func (a answer) of(epoch uint64) error {
-	if err := a.failed(); err != nil {
-		return err
-	}
-	switch has := number(a.more[0]); {
-	case has < epoch:
-		return phase.ErrLost
-	case has > epoch:
-		return phase.ErrEpoch
-	}
-	return nil
+	return m.server.Opened(mv, id, a)
 }
 
 // fallback reads the files where Redis does not answer. A record with a mark may be older
 // there, so that the error stays.
 func (m *Migration) fallback(ctx context.Context, part string, id record.ID, cause error) ([]*record.Record, error) {
 	open, err := m.openMarks(part)
-	if err != nil || open.has(id) {
+	if err != nil || open.Has(id) {
 		return nil, cause
 	}
 	out, err := m.readFiles(ctx, id)

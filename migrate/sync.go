@@ -3,10 +3,12 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
+	"github.com/keywright/keywright/migrate/internal/sides"
+	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -30,7 +32,7 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 		}
 		var errs []error
 		for file, ids := range byFile {
-			errs = append(errs, m.pushes.push(ctx, pushTo{part, file, epoch}, ids))
+			errs = append(errs, m.pushes.Push(ctx, sources.PushTo{Part: part, File: file, Epoch: epoch}, ids))
 		}
 		return errors.Join(errs...)
 	}
@@ -45,11 +47,11 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 // is written where no later ticket was. Whatever was committed before a later ticket is in
 // what its holder has read, so the write with the last ticket has all of it.
 func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID) error {
-	ticket, err := m.ticket(ctx, part, epoch)
+	ticket, err := m.server.NewTicket(ctx, part, epoch)
 	if err != nil {
 		return err
 	}
-	if err := m.disk.at("ticket"); err != nil {
+	if err := m.disk.At("ticket"); err != nil {
 		return err
 	}
 	for file, ids := range byFile {
@@ -57,108 +59,59 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		for _, id := range ids {
 			wanted[id] = true
 		}
-		found, err := m.files.find(file, wanted)
+		found, err := m.files.Find(file, wanted)
 		if err != nil {
 			return err
 		}
-		if err := m.disk.at("read"); err != nil {
+		if err := m.disk.At("read"); err != nil {
 			return err
 		}
-		p := m.follow(part, epoch, ticket, true)
+		p := m.server.Follow(part, epoch, ticket, true)
 		for id := range wanted {
-			records, err := found.of(id)
+			records, err := found.Of(id)
 			if err != nil { // Redis may have the good one
 				return err
 			}
-			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: records})
+			p.Items = append(p.Items, store.Item{Move: m.moves[id.Move], ID: id, Records: records})
 		}
-		for _, step := range p.parts() {
-			if _, err := m.put(ctx, step); err != nil {
+		for _, step := range p.Parts() {
+			if _, err := m.server.Write(ctx, step); err != nil {
 				return err
 			}
 		}
 	}
-	return m.disk.at("pushed")
+	return m.disk.At("pushed")
 }
-
-func (m *Migration) ticket(ctx context.Context, part string, epoch uint64) (string, error) {
-	a, err := m.server.ticket(part, epoch, m.seen.of(part)).Do(ctx)
-	if err == nil {
-		err = a.failed()
-	}
-	if err != nil {
-		return "", err
-	}
-	m.seen.saw(part, number(a.more[0]))
-	return a.more[0], nil
-}
-
-// follow returns a write to Redis where the files decide.
-func (m *Migration) follow(part string, epoch uint64, ticket string, keep bool) put {
-	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: m.seen.of(part), now: time.Now()}
-}
-
-// put writes records to Redis, and gives a word for each: what was done.
-func (m *Migration) put(ctx context.Context, p put) ([]string, error) {
-	if err := m.prepare(ctx, &p); err != nil {
-		return nil, err
-	}
-	a, err := m.server.put(p).Do(ctx)
-	if err == nil {
-		err = a.failed()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(a.more) > 1 {
-		m.seen.saw(p.part, number(a.more[1]))
-	}
-	words := a.more[2:]
-	for _, w := range words {
-		if err := (answer{word: w}).failed(); err != nil {
-			return words, err
-		}
-	}
-	return words, nil
-}
-
-// putBatch says how many records are read or repaired together.
-const putBatch = 200
 
 // pull brings records of Redis to a file. They are read under the lock of the file, so
 // that what is written last was read last.
 func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID,
 	drain bool) error {
-	return m.files.commit(ctx, file, &change{part: part, epoch: epoch, drain: drain,
-		edits: func(ctx context.Context) ([]record.Edit, error) {
+	return m.files.Commit(ctx, file, &sources.Change{Part: part, Epoch: epoch, Drain: drain,
+		Edits: func(ctx context.Context) ([]record.Edit, error) {
 			return m.editsFromRedis(ctx, part, epoch, ids)
 		}})
 }
 
 func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64,
 	ids []record.ID) (out []record.Edit, err error) {
-	groups := make([]group, len(ids))
+	groups := make([]sources.Group, len(ids))
 	for i, id := range ids {
-		groups[i].id = id
+		groups[i].ID = id
 	}
-	for chunk := range slices.Chunk(groups, sweepBatch) {
-		stored, err := m.takeAll(ctx, part, epoch, chunk)
+	for chunk := range slices.Chunk(groups, store.SweepBatch) {
+		stored, err := m.server.TakeAll(ctx, part, epoch, chunk)
 		if err != nil {
 			return nil, err
 		}
 		for i, g := range chunk {
-			out = append(out, editsOf(m.moves[g.id.Move], g.id, stored[i])...)
+			out = append(out, sources.EditsOf(m.moves[g.ID.Move], g.ID, stored[i])...)
 		}
 	}
-	return out, m.disk.at("taken")
+	return out, m.disk.At("taken")
 }
 
-func number(text string) uint64 {
-	n, _ := strconv.ParseUint(text, 10, 64)
-	return n
-}
-
-func (m *Migration) writingName() string { return decimal(m.name.Load()) }
+func (m *Migration) writingName() string { return store.Decimal(m.name.Load()) }
 
 // renew gives this process another name in Redis. What it has sent under the old one does
 // nothing when it arrives.
@@ -167,10 +120,98 @@ func (m *Migration) renew(ctx context.Context) error {
 	defer m.renewal.Unlock()
 	next := m.name.Load() + 1
 	m.doubt.Store(true)
-	if _, err := m.server.join(m.id, decimal(next)).Do(ctx); err != nil {
+	if _, err := m.server.Join(m.id, store.Decimal(next)).Do(ctx); err != nil {
 		return err
 	}
 	m.doubt.Store(false) // first: the doubt of a write by the new name must stay
 	m.name.Store(next)
+	return nil
+}
+
+// bringBatch says how many records are brought to a file together.
+const bringBatch = 2000
+
+// bring makes the side that follows what the side that decides is, for all of a part: for a
+// change of phase that begins to write a side which was not written before.
+func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoch uint64) (n int, err error) {
+	var file string
+	var ids []record.ID
+	refused := &RefusedError{}
+	flush := func() error {
+		some, err := m.fitting(ctx, part, epoch, ids, refused)
+		if ids = nil; err != nil {
+			return err
+		}
+		for len(some) > 0 {
+			k := min(len(some), bringBatch)
+			if err := m.pull(ctx, part, epoch, file, some[:k], true); err != nil {
+				return err
+			}
+			some, n = some[k:], n+k
+		}
+		return nil
+	}
+	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: epoch}
+	s.Found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+		if in != file || len(ids) >= bringBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		file, ids = in, append(ids, g.ID)
+		return nil
+	}
+	if err = s.Run(ctx); err == nil {
+		err = flush()
+	}
+	if err == nil && refused.Count > 0 {
+		return n, refused
+	}
+	return n, err
+}
+
+// RefusedError represents records of Redis that no file can have, so that the files cannot decide.
+type RefusedError struct {
+	Count   int64
+	Rejects []*record.Reject // at most 100
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%d records of Redis cannot be in a file, such as %v", e.Count, e.Rejects[0])
+}
+
+// Unwrap gives the first.
+func (e *RefusedError) Unwrap() error { return e.Rejects[0] }
+
+// fitting returns the records that a file can have, and notes the others.
+func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids []record.ID,
+	refused *RefusedError) (out []record.ID, err error) {
+	groups := make([]sources.Group, len(ids))
+	for i, id := range ids {
+		groups[i].ID = id
+	}
+	for some := range slices.Chunk(groups, store.SweepBatch) {
+		stored, err := m.server.TakeAll(ctx, part, epoch, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, g := range some {
+			if bad := m.unfitOf(stored[i]); bad == nil {
+				out = append(out, g.ID)
+			} else if refused.Count++; len(refused.Rejects) < sides.MaxListed {
+				refused.Rejects = append(refused.Rejects, bad)
+			}
+		}
+	}
+	return out, nil
+}
+
+// unfitOf returns why no file can have a record, nil if one can.
+func (m *Migration) unfitOf(records []*record.Record) *record.Reject {
+	for _, r := range records {
+		if bad := new(record.Reject); errors.As(m.docs.Fits(r), &bad) {
+			return bad
+		}
+	}
 	return nil
 }

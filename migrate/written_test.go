@@ -120,7 +120,7 @@ func TestNothingIsWrittenThatNoMoveReads(t *testing.T) {
 	if _, err := m.Rollback(t.Context(), "p", migrate.ChangeOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	verify(t, m, "p")
+	Run(t, m, "p")
 	got, err := os.ReadFile(filepath.Join(root, "s.json"))
 	if want := `{"a":{"persona":"y"},"global":{"persona":"z"},"b":{"persona":"new"}}`; err != nil || string(got) != want {
 		t.Errorf("%s %v", got, err)

@@ -75,12 +75,12 @@ var scriptTexts = map[string]string{
 	"lock release":        "lock/release.lua",
 	"lock renew":          "lock/renew.lua",
 	"lock share":          "lock/share.lua",
-	"migrate join":        "migrate/join.lua",
-	"migrate list":        "migrate/list.lua",
-	"migrate load":        "migrate/load.lua",
-	"migrate put":         "migrate/put.lua",
-	"migrate raise":       "migrate/raise.lua",
-	"migrate ticket":      "migrate/ticket.lua",
+	"migrate join":        "migrate/internal/store/join.lua",
+	"migrate list":        "migrate/internal/store/list.lua",
+	"migrate load":        "migrate/internal/store/load.lua",
+	"migrate put":         "migrate/internal/store/put.lua",
+	"migrate raise":       "migrate/internal/store/raise.lua",
+	"migrate ticket":      "migrate/internal/store/ticket.lua",
 	"queue beat":          "queue/beat.lua",
 	"queue begin":         "queue/begin.lua",
 	"queue durable":       "queue/durable.lua",
@@ -105,7 +105,8 @@ var scriptTexts = map[string]string{
 // readers lists the scripts that the server keeps from writing (EVAL_RO).
 var readers = []string{"entity/internal/scripts/apart_look.lua", "entity/internal/scripts/count.lua", "entity/internal/scripts/list.lua", "entity/internal/scripts/book.lua",
 	"entity/internal/scripts/said.lua", "entity/internal/scripts/now.lua",
-	"lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/lost.lua", "queue/state.lua", "queue/stats.lua",
+	"lock/holder.lua", "migrate/internal/store/list.lua", "migrate/internal/store/take.lua",
+	"queue/lost.lua", "queue/state.lua", "queue/stats.lua",
 	"ranking/cached.lua", "ranking/read.lua",
 	"fallback/testdata/read.lua"}
 

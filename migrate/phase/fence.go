@@ -6,7 +6,7 @@ import (
 )
 
 // State describes what is kept of a part beside the files. It decides: a writer takes its
-// epoch from here and from nowhere else.
+// epoch from here only.
 //
 // Epochs only grow. A change takes two steps: Begin closes the part (Intent is set, and
 // no writer has an epoch), then Finish or Undo opens it with an epoch that no writer
@@ -95,9 +95,9 @@ func (s State) Undo(reached bool) (State, error) {
 	return out, nil
 }
 
-// Raise reports whether a step may give Redis a new epoch: it has what the last step has
+// MayRaise reports whether a step may give Redis a new epoch: it has what the last step has
 // left, or what a change may have left that was undone while Redis was away.
-func (s State) Raise(f Fence, to uint64) error {
+func (s State) MayRaise(f Fence, to uint64) error {
 	low := s.Epoch
 	if s.Lag > 0 {
 		low = s.Lag

@@ -133,7 +133,7 @@ func (p *process) write() {
 	w := p.w
 	s := w.state
 	if s.Intent != nil {
-		p.settle()
+		p.undoDead()
 		return
 	}
 	w.marks[p]++
@@ -259,12 +259,12 @@ func (p *process) replay() {
 	}
 }
 
-// raise gives Redis the epoch of a step.
-func (p *process) raise(epoch uint64) error {
+// giveEpoch gives Redis the epoch of a step.
+func (p *process) giveEpoch(epoch uint64) error {
 	w := p.w
 	s := w.state
 	return p.ask(func() error {
-		if err := s.Raise(w.fence, epoch); err != nil {
+		if err := s.MayRaise(w.fence, epoch); err != nil {
 			return err
 		}
 		w.fence = Fence{true, epoch}
@@ -272,8 +272,8 @@ func (p *process) raise(epoch uint64) error {
 	})
 }
 
-// settle undoes what a dead process has begun.
-func (p *process) settle() {
+// undoDead undoes what a dead process has begun.
+func (p *process) undoDead() {
 	w := p.w
 	if w.change != nil {
 		return
@@ -283,7 +283,7 @@ func (p *process) settle() {
 	if w.state.Intent == nil {
 		return
 	}
-	reached := p.raise(w.state.Intent.Epoch+2) == nil
+	reached := p.giveEpoch(w.state.Intent.Epoch+2) == nil
 	if next, err := w.state.Undo(reached); err == nil {
 		w.state = next
 		w.epochs[next.Epoch] = next.Phase
@@ -299,7 +299,7 @@ func (p *process) heal() {
 	}
 	w.change = p
 	defer func() { w.change = nil }()
-	if p.raise(w.state.Epoch) == nil {
+	if p.giveEpoch(w.state.Epoch) == nil {
 		w.state.Lag = 0
 	}
 }
@@ -325,7 +325,7 @@ func (p *process) advance(to Phase) {
 	w.state = next
 	p.unlock()
 	p.pass()
-	if p.raise(next.Intent.Epoch) != nil {
+	if p.giveEpoch(next.Intent.Epoch) != nil {
 		return
 	}
 	if Of(to).Authority != Of(s.Phase).Authority && w.weak != "drain" {
@@ -335,7 +335,7 @@ func (p *process) advance(to Phase) {
 			}
 		}
 	}
-	if p.raise(next.Intent.Epoch+1) != nil {
+	if p.giveEpoch(next.Intent.Epoch+1) != nil {
 		return
 	}
 	w.state = w.state.Finish()
@@ -372,7 +372,7 @@ func walk(seed uint64, processes, steps int, weak string) (w *world, wrong strin
 		default:
 			all[i].step()
 		}
-		if w.still() && w.files != w.redis {
+		if w.quiet() && w.files != w.redis {
 			w.broken("%s: without a mark files have %d, Redis %d", w.state.Phase, w.files, w.redis)
 		}
 		if wrong != "" {
@@ -388,9 +388,9 @@ func walk(seed uint64, processes, steps int, weak string) (w *world, wrong strin
 	return w, wrong
 }
 
-// still reports that nothing is under way: no mark, no message, no change. The sides are
+// quiet reports that nothing is under way: no mark, no message, no change. The sides are
 // equal then.
-func (w *world) still() bool {
+func (w *world) quiet() bool {
 	for _, n := range w.marks {
 		if n > 0 {
 			return false
@@ -432,7 +432,7 @@ func (w *world) worker(p *process) {
 		case 1:
 			p.replay()
 		case 2:
-			p.settle()
+			p.undoDead()
 		case 3:
 			p.heal()
 		case 4, 5, 6, 7, 8, 9:
@@ -447,7 +447,7 @@ func (w *world) rest() string {
 	w.away = false
 	p := w.start(func(p *process) {
 		for w.state.Intent != nil {
-			p.settle()
+			p.undoDead()
 		}
 		for w.state.Lag != 0 {
 			p.heal()

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record/internal/decimal"
+	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
 // checked reads a value without a source: what Canonical and Compare are given.
@@ -15,7 +17,7 @@ func checkedBelow(text []byte, depth int) (raw []byte, err error) {
 	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
 	opt.MaxDepth -= depth
 	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced,
-		names: newNameChecker(opt)}
+		names: twice.New(opt.MaxNames, opt.Spill)}
 	if err := w.document(); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func appendCanonical(dst, raw []byte) []byte {
 	case 't', 'f', 'n':
 		return append(dst, raw...)
 	}
-	d, ok := parseDecimal(string(raw))
+	d, ok := decimal.Parse(string(raw))
 	if !ok {
 		return append(dst, raw...)
 	}

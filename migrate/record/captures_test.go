@@ -75,9 +75,9 @@ func TestCapturesThatTheKeyDoesNotSay(t *testing.T) {
 			[]record.Edit{set(m, "all.channels",
 				record.Record{Key: "c:123", Sub: "sport", Value: []byte("1183090215447142412")}),
 				set(m, "all.channels", record.Record{Key: "c:123", Sub: "war", Value: []byte("1183090215447142410")})}},
-		{"a guild that holds others", "", "", []record.Edit{gone(m, "all.guilds", record.Record{Key: "guilds", Sub: "123"})}},
+		{"a guild that holds others", "", "", []record.Edit{deletion(m, "all.guilds", record.Record{Key: "guilds", Sub: "123"})}},
 		{"an empty guild", ",\n  \"124\": {}", "",
-			[]record.Edit{gone(m, "all.guilds", record.Record{Key: "guilds", Sub: "124"})}},
+			[]record.Edit{deletion(m, "all.guilds", record.Record{Key: "guilds", Sub: "124"})}},
 		{"a new guild", "\"124\": {}", "\"124\": {},\n  \"125\": {}",
 			[]record.Edit{set(m, "all.guilds", record.Record{Key: "guilds", Sub: "125"})}},
 	} {

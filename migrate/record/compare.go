@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
 
 // MaxDifferences bounds the differences of two records; one more says that there
@@ -190,8 +191,8 @@ func sameStored(k scalar.Kind, a, b string) bool {
 }
 
 func sameNumber(a, b string) bool {
-	x, ok1 := parseDecimal(a)
-	y, ok2 := parseDecimal(b)
+	x, ok1 := decimal.Parse(a)
+	y, ok2 := decimal.Parse(b)
 	return ok1 && ok2 && x == y
 }
 
@@ -209,11 +210,11 @@ func instantOf(d datum) (time.Time, bool) {
 			return t.time, true
 		}
 	}
-	n, ok := parseDecimal(d.text)
+	n, ok := decimal.Parse(d.text)
 	if !ok {
 		return time.Time{}, false
 	}
-	if len(n.digits)+n.exp <= 11 {
+	if len(n.Digits)+n.Exp <= 11 {
 		return unixTime(d.text, time.Second)
 	}
 	return unixTime(d.text, time.Millisecond)
@@ -359,7 +360,7 @@ func canonicalStored(k scalar.Kind, stored string) string {
 			return string(c)
 		}
 	case scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS:
-		if d, ok := parseDecimal(stored); ok {
+		if d, ok := decimal.Parse(stored); ok {
 			return d.String()
 		}
 	case scalar.Bool:

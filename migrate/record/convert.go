@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
 
 // conversion describes what a row of the table of conversions does to a value, and how
@@ -142,13 +143,13 @@ func unixTime(digits string, unit time.Duration) (time.Time, bool) {
 		}
 		return time.UnixMilli(n).UTC(), inYears(time.UnixMilli(n))
 	}
-	d, ok := parseDecimal(digits)
-	if !ok || len(d.digits)+d.exp > 15 || d.exp < -400 {
+	d, ok := decimal.Parse(digits)
+	if !ok || len(d.Digits)+d.Exp > 15 || d.Exp < -400 {
 		return time.Time{}, false
 	}
 	places := len(strconv.FormatInt(int64(unit), 10)) - 1
-	d.exp += places
-	integer, _, _ := strings.Cut(d.plain(), ".")
+	d.Exp += places
+	integer, _, _ := strings.Cut(d.Plain(), ".")
 	nanos, err := strconv.ParseInt(integer, 10, 64)
 	if err != nil {
 		return time.Time{}, false
@@ -161,7 +162,7 @@ func inYears(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
 
 func unixText(unit time.Duration) func(time.Time) datum {
 	return func(t time.Time) datum {
-		d := decimal{}
+		d := decimal.Decimal{}
 		whole := strconv.FormatInt(t.Unix(), 10)
 		if unit == time.Millisecond {
 			whole = strconv.FormatInt(t.UnixMilli(), 10)
@@ -170,8 +171,8 @@ func unixText(unit time.Duration) func(time.Time) datum {
 			if seconds < 0 { // the second before, and what is added to it
 				sign, seconds, nanos = "-", -seconds-1, 1e9-nanos
 			}
-			d, _ = parseDecimal(fmt.Sprintf("%s%d.%09d", sign, seconds, nanos))
-			whole = d.plain()
+			d, _ = decimal.Parse(fmt.Sprintf("%s%d.%09d", sign, seconds, nanos))
+			whole = d.Plain()
 		}
 		return datum{kind: number, text: whole}
 	}

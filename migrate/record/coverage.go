@@ -241,7 +241,7 @@ func (c *cover) judge(nodes []*covered, of byte, f *coverFrame) ([]*covered, fat
 	case want != "":
 		c.misshapen(f, want)
 		return nil, isUnread
-	case of == '{': // its members are told one by one
+	case of == '{': // its members are listed one by one
 		return live, partly
 	}
 	return nil, isUnread

@@ -37,7 +37,7 @@ const (
 	global   = `{from: "s:/global", to: other, value: .}`
 )
 
-// TestCoverage: what of a document no move reads is told by path, count and bytes, and where a path meets
+// TestCoverage: what of a document no move reads is reported by path, count and bytes, and where a path meets
 // another shape than its own.
 func TestCoverage(t *testing.T) {
 	t.Parallel()

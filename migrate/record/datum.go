@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
 
 // kind describes what a value of a document is.
@@ -252,9 +253,9 @@ func whole(digits string) (string, bool) {
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
 		return strconv.FormatInt(n, 10), true
 	}
-	d, ok := parseDecimal(digits)
-	if !ok || d.exp < 0 || len(d.digits)+d.exp > 400 {
+	d, ok := decimal.Parse(digits)
+	if !ok || d.Exp < 0 || len(d.Digits)+d.Exp > 400 {
 		return "", false
 	}
-	return d.plain(), true
+	return d.Plain(), true
 }

@@ -119,7 +119,7 @@ func TestHolds(t *testing.T) {
 	}{
 		{`{"guilds": {"a": {"persona": "y"}}}`, "", []record.Edit{persona}},
 		{`{"guilds": {"a": {"persona": "z"}}}`, "another value", []record.Edit{persona}},
-		{`{"guilds": {"a": {"persona": "z"}}}`, "", []record.Edit{gone(m, "p.persona", *persona.Record)}},
+		{`{"guilds": {"a": {"persona": "z"}}}`, "", []record.Edit{deletion(m, "p.persona", *persona.Record)}},
 		{`{"guilds": {"a": {}}}`, "would not give it back", []record.Edit{persona}},
 		{`{"guilds": {"a": {"persona": "y"}}, "guilds": {}}`, "already in its object", []record.Edit{persona}},
 		{`{"guilds": {"a": {"persona": "y"}`, "end", []record.Edit{persona}},

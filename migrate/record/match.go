@@ -122,7 +122,7 @@ func (m *Match) capture(name string) string {
 
 // Path returns where the match is, as a JSON Pointer.
 func (m *Match) Path() string {
-	if m.walk == nil { // it is none of a document
+	if m.walk == nil { // it is not one of a document
 		return ""
 	}
 	return m.walk.pointer()

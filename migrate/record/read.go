@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
 // frame represents one open object or array.
@@ -24,7 +25,7 @@ type walker struct {
 	*scanner
 	source *Source
 	file   Captures
-	names  *nameChecker
+	names  *twice.Names
 	frames []frame
 	spare  [][]*node // slices of nodes by depth, used again
 	each   func(*Match) error
@@ -68,7 +69,8 @@ func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, err
 			Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
 	}
 	opt = opt.filled()
-	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures, names: newNameChecker(opt)}
+	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures,
+		names: twice.New(opt.MaxNames, opt.Spill)}
 	w.lines = s.Format == keyspace.JSONLines
 	return w, nil
 }
@@ -76,7 +78,7 @@ func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, err
 var errOtherFile = errors.New("a file of another source")
 
 func (w *walker) run() (Stats, error) {
-	defer w.names.close()
+	defer w.names.Close()
 	err := w.document()
 	w.stats.Bytes, w.stats.Lines = w.offset(), int64(w.line)
 	if w.offset() == w.lineStart {
@@ -195,11 +197,11 @@ func (w *walker) value(nodes []*node) error {
 	case c == '-' || c >= '0' && c <= '9':
 		err = w.number()
 	case c == 't':
-		err = w.word("true")
+		err = w.keyword("true")
 	case c == 'f':
-		err = w.word("false")
+		err = w.keyword("false")
 	case c == 'n':
-		err = w.word("null")
+		err = w.keyword("null")
 	default:
 		err = w.unexpected("a value")
 	}
@@ -245,7 +247,7 @@ func (w *walker) object(nodes []*node) error {
 	if err := w.nest(true, nodes); err != nil {
 		return err
 	}
-	w.names.push()
+	w.names.Push()
 	for first := true; ; first = false {
 		done, err := w.separator('}', first)
 		if err != nil {
@@ -258,7 +260,7 @@ func (w *walker) object(nodes []*node) error {
 			return err
 		}
 	}
-	if err := w.names.pop(); err != nil {
+	if err := w.names.Pop(); err != nil {
 		return w.nameError(err)
 	}
 	return w.unnest()
@@ -294,10 +296,10 @@ func (w *walker) separator(closing byte, first bool) (done bool, err error) {
 }
 
 func (w *walker) nameError(err error) error {
-	var twice *errTwice
+	var twice *twice.Error
 	if errors.As(err, &twice) {
 		at := w.here()
-		at.Line, at.Column, at.Offset = int(twice.line), int(twice.column), -1
+		at.Line, at.Column, at.Offset = int(twice.Line), int(twice.Column), -1
 		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}
 	}
 	if errors.Is(err, ErrNames) {
@@ -330,7 +332,7 @@ func (w *walker) member() error {
 	if escaped {
 		name = unquote(raw)
 	}
-	if fresh, err := w.names.add(name, at); err != nil {
+	if fresh, err := w.names.Add(name, at.Line, at.Column); err != nil {
 		return w.nameError(err)
 	} else if !fresh {
 		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}

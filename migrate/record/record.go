@@ -21,11 +21,11 @@ package record
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
 // Map represents a migration that is ready to read and write documents. It is immutable
@@ -87,7 +87,6 @@ var (
 	ErrDepth     = errors.New("it is nested too deep")
 	ErrTooLarge  = errors.New("a record is too large")
 	ErrPlace     = errors.New("something else is where a record belongs")
-	ErrNames     = errors.New("an object has too many members to tell whether one is there twice")
 )
 
 // Error returns file:line:column: message.
@@ -113,7 +112,7 @@ type Reject struct {
 	known bool // id is the whole of it
 }
 
-// Of says which record could not be made. Where whole is false that cannot be told, but for its
+// Of says which record could not be made. Where whole is false that is not known, but for its
 // move, and for its key where there is one.
 func (e *Reject) Of() (id ID, whole bool) {
 	if e.id.Move == "" && e.Move != nil {
@@ -122,7 +121,7 @@ func (e *Reject) Of() (id ID, whole bool) {
 	return e.id, e.known
 }
 
-// Error returns file:line:column: reason, or the key and what its value is told by.
+// Error returns file:line:column: reason, or the key and the digest of its value.
 func (e *Reject) Error() string {
 	if e.Key != "" && e.At.File == "" {
 		what := strconv.Quote(e.Key)
@@ -156,11 +155,10 @@ type Options struct {
 }
 
 // Spill is room for hashed names outside of memory, as an *os.File is.
-type Spill interface {
-	io.Writer
-	io.ReaderAt
-	io.Closer
-}
+type Spill = twice.Spill
+
+// ErrNames reports an object with too many members to tell whether one is there twice.
+var ErrNames = twice.ErrNames
 
 // Match represents one place that a path names, with what is there. It is only valid
 // until the function that was given it returns; a Record made of it is not bound

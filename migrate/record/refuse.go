@@ -110,8 +110,8 @@ func (e *editor) place(a *addition) *Match {
 	return m
 }
 
-// alone writes a document that has nothing but the edits.
-func (e *editor) alone(w *walker) (Rewritten, error) {
+// onlyEdits writes a document that has nothing but the edits.
+func (e *editor) onlyEdits(w *walker) (Rewritten, error) {
 	var adds []*addition
 	for _, p := range e.all {
 		if len(p.records) == 0 {

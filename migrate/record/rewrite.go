@@ -33,7 +33,7 @@ func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit,
 		return Rewritten{}, err
 	}
 	if empty {
-		return e.alone(w)
+		return e.onlyEdits(w)
 	}
 	e.result.Stats, err = w.run()
 	if err == nil {

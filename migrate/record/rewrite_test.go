@@ -24,7 +24,7 @@ func set(m *record.Map, move string, r record.Record) record.Edit {
 	return record.Edit{Record: &r}
 }
 
-func gone(m *record.Map, move string, r record.Record) record.Edit {
+func deletion(m *record.Map, move string, r record.Record) record.Edit {
 	r.Move = m.Move(move)
 	return record.Edit{Record: &r, Delete: true}
 }
@@ -49,7 +49,7 @@ func TestRewrite(t *testing.T) {
 	seen := func(id string) record.Edit {
 		return set(m, "settings.seen", record.Record{Key: "s:456:san_diego", Sub: id})
 	}
-	noFeed := gone(m, "settings.feeds", record.Record{Key: "f:456", Sub: "b"})
+	noFeed := deletion(m, "settings.feeds", record.Record{Key: "f:456", Sub: "b"})
 	word := func(g, w string, place int64) record.Edit {
 		return set(m, "settings.words", record.Record{Key: "w:" + g, Value: []byte(w), Place: place})
 	}
@@ -79,9 +79,9 @@ func TestRewrite(t *testing.T) {
 		{"the only one for another", state, `{"guilds": {"456": {"feeds": {"b": 1}}}}`,
 			`{"guilds": {"456": {"feeds": {"c": 3}}}}`, []record.Edit{noFeed, feed("c", "3")}},
 		{"two less", state, `{"guilds":{"456":{"feeds":{"b":1,"c":2,"d":3}}}}`, `{"guilds":{"456":{"feeds":{"d":3}}}}`,
-			[]record.Edit{noFeed, gone(m, "settings.feeds", record.Record{Key: "f:456", Sub: "c"})}},
+			[]record.Edit{noFeed, deletion(m, "settings.feeds", record.Record{Key: "f:456", Sub: "c"})}},
 		{"the last two", state, `{"guilds":{"456":{"feeds":{"a":1,"b":2,"c":3}}}}`, `{"guilds":{"456":{"feeds":{"a":1}}}}`,
-			[]record.Edit{noFeed, gone(m, "settings.feeds", record.Record{Key: "f:456", Sub: "c"})}},
+			[]record.Edit{noFeed, deletion(m, "settings.feeds", record.Record{Key: "f:456", Sub: "c"})}},
 		{"objects on the way", state, "{\n  \"a\": 1\n}\n",
 			"{\n  \"a\": 1,\n  \"guilds\": {\n    \"456\": {\n      \"feeds\": {\n        \"b\": [\n          1\n        ]\n " +
 				"     }\n    }\n  }\n}\n", []record.Edit{feed("b", "[1]")}},
@@ -113,7 +113,7 @@ func TestRewrite(t *testing.T) {
 		{"a longer list", guild, `{"words": ["a"]}`, `{"words": ["a", "b", "c"]}`,
 			[]record.Edit{word("123", "a", 0), word("123", "b", 1), word("123", "c", 2)}},
 		{"no list", guild, `{"words": ["a","b"], "x": 1}`, `{"words": [], "x": 1}`,
-			[]record.Edit{gone(m, "settings.words", record.Record{Key: "w:123"})}},
+			[]record.Edit{deletion(m, "settings.words", record.Record{Key: "w:123"})}},
 		{"two numbers", guild, `{"daily": {"w": {"hour": 9, "minute": 30}}}`,
 			`{"daily": {"w": {"hour": 10, "minute": 30}, "v": {"hour": 0, "minute": 1}}}`,
 			[]record.Edit{set(m, "settings.schedule", record.Record{Key: "d:123", Sub: "w", Score: "630"}),
@@ -128,7 +128,7 @@ func TestRewrite(t *testing.T) {
 					record.Record{Key: "log:123", Place: 1,
 						Fields: []record.Field{{Name: "at", Value: "2"}, {Name: "what", Value: "y"}}})}},
 		{"lines less", m.Source("log"), "{\"guild\": \"123\"}\n{\"guild\": \"456\"}\n{\"guild\": \"123\"}\n",
-			"{\"guild\": \"456\"}\n", []record.Edit{gone(m, "settings.log", record.Record{Key: "log:123"})}},
+			"{\"guild\": \"456\"}\n", []record.Edit{deletion(m, "settings.log", record.Record{Key: "log:123"})}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := map[*record.Source]string{state: "state.json", guild: "guilds/123.json",

@@ -79,7 +79,7 @@ func (r *random) draw(t *rapid.T) {
 	var keys, moves strings.Builder
 	for i := range rapid.IntRange(1, 4).Draw(t, "moves") {
 		s := rapid.SampledFrom(shapes).Draw(t, "shape")
-		if strings.Contains(s.path, "{c2}") { // a step that no key says: a name is told by the record
+		if strings.Contains(s.path, "{c2}") { // a step that no key says: a name comes from the record
 			s.path, s.move = "/{c}/v", "value: ."
 		}
 		r.shapes = append(r.shapes, s)
@@ -239,7 +239,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		}
 		for id := range after {
 			if _, set := want[id]; before[id] == nil && (!set || refused[id]) {
-				fail("came from nowhere:", id)
+				fail("came from no document:", id)
 			}
 		}
 		is := func(id record.ID) bool { return refused[id] }

@@ -390,8 +390,8 @@ func numberForm(b []byte) (exponent, ok bool) {
 	return false, len(b) == 0
 }
 
-// word skips true, false or null.
-func (s *scanner) word(word string) error {
+// keyword skips true, false or null.
+func (s *scanner) keyword(word string) error {
 	if _, err := s.ensure(len(word) + 1); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
 
 // store returns a value as it is stored in a slot. There is none for nothing; the
@@ -92,8 +93,8 @@ func formFloat(digits string) (string, string) {
 		return "", "is beyond the range of a float"
 	}
 	stored := string(key.AppendFloat(nil, f))
-	was, ok1 := parseDecimal(digits)
-	is, ok2 := parseDecimal(stored)
+	was, ok1 := decimal.Parse(digits)
+	is, ok2 := decimal.Parse(stored)
 	if !ok1 || !ok2 || was != is {
 		return "", "has more digits than a float keeps"
 	}
@@ -116,8 +117,8 @@ func formUnix(d datum, k scalar.Kind) (string, string) {
 	return strconv.FormatInt(d.time.UnixMilli(), 10), ""
 }
 
-// load returns a stored value as a datum: what store was given, as far as it can be
-// told.
+// load returns a stored value as a datum: what store was given, as far as that is
+// known.
 func (s *slot) load(stored string) (datum, string) {
 	switch s.typ.Kind {
 	case scalar.JSON:
@@ -127,7 +128,7 @@ func (s *slot) load(stored string) (datum, string) {
 		}
 		return datumOf(trim(raw)), ""
 	case scalar.Int, scalar.Float:
-		d, ok := parseDecimal(stored)
+		d, ok := decimal.Parse(stored)
 		if !ok {
 			return datum{}, "is no number"
 		}

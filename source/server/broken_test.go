@@ -84,7 +84,7 @@ func TestSampleOverConnectionsThatBreak(t *testing.T) {
 	s.Do("EVAL", `for i = 1, 30000 do redis.call('SET', 'key'..i, 'x') end`, "0")
 	for cut := range 4 {
 		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(60_000 + 9_973*cut), CutTimes: 3})
-		got, sum, err := scan(t, servertest.Config(t, "redis://"+proxy.Addr()), Options{Count: 100},
+		got, sum, err := scanned(t, servertest.Config(t, "redis://"+proxy.Addr()), Options{Count: 100},
 			source.Request{Sample: 10_000})
 		if err != nil || len(sum.Incomplete) > 0 || len(got) < 10_000 {
 			t.Errorf("cut %d: %d keys, %+v, %v", cut, len(got), sum, err)

@@ -30,7 +30,7 @@ func everything(whole, expect bool) source.Request {
 // of a value that is closed is still read.
 func TestClosedValues(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for i := range 300 {
 			s.Do("XADD", "s", fmt.Sprint(i+1, "-1"), "a", "1")
@@ -54,7 +54,7 @@ func TestClosedValues(t *testing.T) {
 				if whole && strings.HasSuffix(c.rules, "-xrevrange") {
 					continue // whole values are read from the beginning
 				}
-				got, sum, err := scan(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{}, everything(whole, expect))
+				got, sum, err := scanned(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{}, everything(whole, expect))
 				if err != nil || got["0/s"].Kind != source.Stream || got["0/h"].Kind != source.Hash {
 					t.Fatalf("%s: %v, %+v", c.rules, err, got)
 				}
@@ -84,7 +84,7 @@ func TestValuesOfKeysThatVanish(t *testing.T) {
 			}
 			return true
 		}
-		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, req)
+		got, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{}, req)
 		if err != nil || len(sum.Incomplete) > 0 || len(got) != 4 {
 			t.Fatal(err, sum, got)
 		}
@@ -103,7 +103,7 @@ func TestDeadShard(t *testing.T) {
 	fillCluster(c, 300)
 	keys := c.Nodes[0].Do("DBSIZE").(int64) + c.Nodes[1].Do("DBSIZE").(int64)
 	c.Nodes[2].Kill()
-	got, sum, err := scan(t, servertest.Config(t, c.URL()), Options{}, source.Request{})
+	got, sum, err := scanned(t, servertest.Config(t, c.URL()), Options{}, source.Request{})
 	if err != nil || int64(len(got)) != keys || sum.Shards != 2 || len(sum.Incomplete) != 1 ||
 		sum.Incomplete[0].Code != source.Missing || sum.Incomplete[0].Server != c.Nodes[2].Addr() {
 		t.Errorf("%d of %d keys, %+v, %v", len(got), keys, sum, err)
@@ -132,7 +132,7 @@ func TestSampleIsSpreadOverDatabases(t *testing.T) {
 			for i = 1, tonumber(ARGV[2]) do redis.call('SET', 'key'..i, 'x') end`, "0", fmt.Sprint(db), fmt.Sprint(n))
 	}
 	for _, sample := range []int{100, 500, 2000} {
-		got, _, err := scan(t, servertest.Config(t, s.URL()), Options{OnlyDB: -1}, source.Request{Sample: int64(sample)})
+		got, _, err := scanned(t, servertest.Config(t, s.URL()), Options{OnlyDB: -1}, source.Request{Sample: int64(sample)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestSampleOfOneDatabase(t *testing.T) {
 	for db, n := range of {
 		for _, sample := range []int64{0, 500, 2000} {
 			url := s.URL()
-			got, sum, err := scan(t, servertest.Config(t, url), Options{OnlyDB: db}, source.Request{Sample: sample})
+			got, sum, err := scanned(t, servertest.Config(t, url), Options{OnlyDB: db}, source.Request{Sample: sample})
 			want := n
 			if sample > 0 {
 				want = min(n, sample)
@@ -186,7 +186,7 @@ func TestSampleHasEachKeyOnce(t *testing.T) {
 	}
 	for sample, most := range map[int64]int{1000: 40, 40: 40, 39: 40, 10: 40} {
 		// which fails where a name comes twice
-		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{Sample: sample})
+		got, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{}, source.Request{Sample: sample})
 		if err != nil || len(got) > most || sum.Keys != int64(len(got)) || sample >= 40 && len(got) != 40 || len(got) == 0 {
 			t.Errorf("a sample of %d: %d keys, %+v, %v", sample, len(got), sum, err)
 		}

@@ -15,7 +15,7 @@ import (
 // another type is asked for it then, and has it; of lists the length comes as well.
 func TestValuesCostNoCommandMore(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, brand kt.Brand) {
+	both(t, func(t *testing.T, brand kt.Brand) {
 		s := kt.Start(t, brand)
 		const keys = 300
 		for i := range keys {
@@ -92,7 +92,7 @@ func TestValuesCostNoCommandMore(t *testing.T) {
 // server asks its memory once for a key's facts and its value; others in large ones.
 func TestPagesOfValuesAreSmall(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, brand kt.Brand) {
+	both(t, func(t *testing.T, brand kt.Brand) {
 		s := kt.Start(t, brand)
 		fill(s, 6000)
 		for _, values := range []bool{false, true} {

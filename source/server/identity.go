@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/internal/link"
 )
 
 // Identity describes what a plan must find again: the primaries, and what tells that they are
@@ -49,7 +51,7 @@ func identifyWithin(ctx context.Context, config connect.Config, role Role, longe
 		if !connect.IsKind(err, connect.Unsettled) || !found || !time.Now().Before(last) {
 			return id, err
 		}
-		if ended := sleep(ctx, askAgain); ended != nil {
+		if ended := link.Sleep(ctx, askAgain); ended != nil {
 			return id, ended
 		}
 	}
@@ -58,24 +60,24 @@ func identifyWithin(ctx context.Context, config connect.Config, role Role, longe
 // identify asks once; found says that the primaries are found by asking, so that asking again
 // may find others.
 func identify(ctx context.Context, config connect.Config, role Role) (id Identity, found bool, err error) {
-	t, err := discover(ctx, config, Primary)
+	t, err := fleet.Discover(ctx, config, Primary)
 	if err != nil {
 		return id, false, err
 	}
-	defer t.close()
-	found = t.cluster || t.through.Mode == connect.Sentinel
-	if err := t.settled(ctx, role, found); err != nil {
+	defer t.Close()
+	found = t.Cluster || t.Through.Mode == connect.Sentinel
+	if err := settled(ctx, t, role, found); err != nil {
 		return id, found, err
 	}
-	id.Cluster = t.cluster
-	if id.Time, err = t.shards[0].conn.clock(ctx); err != nil {
+	id.Cluster = t.Cluster
+	if id.Time, err = t.Shards[0].Conn.Clock(ctx); err != nil {
 		return id, found, err
 	}
-	for _, s := range t.shards {
-		b := &s.before
-		of := ShardIdentity{Address: s.address, Brand: b.Brand, Version: b.Version, RunID: b.RunID, ReplID: b.ReplID,
+	for _, s := range t.Shards {
+		b := &s.Before
+		of := ShardIdentity{Address: s.Address, Brand: b.Brand, Version: b.Version, RunID: b.RunID, ReplID: b.ReplID,
 			Flushes: b.Flushes}
-		for _, r := range s.slots {
+		for _, r := range s.Slots {
 			of.Slots = append(of.Slots, r.String())
 		}
 		id.Shards = append(id.Shards, of)
@@ -84,34 +86,34 @@ func identify(ctx context.Context, config connect.Config, role Role) (id Identit
 }
 
 // settled returns an error unless the servers agree that these are the primaries.
-func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
+func settled(ctx context.Context, t *fleet.Fleet, role Role, found bool) error {
 	others := map[string]bool{}
-	for _, s := range t.shards {
-		if (role == Primary || found) && s.before.Role == "slave" {
-			return unsettled(s.address, "it is a replica, and a plan is for primaries",
+	for _, s := range t.Shards {
+		if (role == Primary || found) && s.Before.Role == "slave" {
+			return unsettled(s.Address, "it is a replica, and a plan is for primaries",
 				"name its primary; after a failover, try again when the servers agree")
 		}
-		if t.cluster {
-			if err := t.sees(ctx, s.conn, others); err != nil {
+		if t.Cluster {
+			if err := sees(ctx, t, s.Conn, others); err != nil {
 				return err
 			}
 		}
 	}
-	for _, s := range t.shards {
-		delete(others, s.address)
+	for _, s := range t.Shards {
+		delete(others, s.Address)
 	}
-	return errors.Join(t.replicas(ctx, others), t.sentinels(ctx))
+	return errors.Join(replicas(ctx, t, others), sentinels(ctx, t))
 }
 
 // sees returns an error if a node has others than these for the holders of the slots. The
 // nodes that it knows are added to others.
-func (t *fleet) sees(ctx context.Context, l *link, others map[string]bool) error {
-	nodes, err := l.nodes(ctx)
+func sees(ctx context.Context, t *fleet.Fleet, l *link.Link, others map[string]bool) error {
+	nodes, err := l.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	if nodes.Holdings() != t.slots {
-		return unsettled(l.address, "the nodes of the cluster do not agree on which of them have which slots",
+	if nodes.Holdings() != t.Slots {
+		return unsettled(l.Address, "the nodes of the cluster do not agree on which of them have which slots",
 			"try again when the failover is over; `redis-cli --cluster check` shows what each of them says")
 	}
 	for _, n := range nodes {
@@ -123,15 +125,15 @@ func (t *fleet) sees(ctx context.Context, l *link, others map[string]bool) error
 }
 
 // replicas asks the other nodes of a cluster, too: one may be a primary that the others have
-// not heard of yet. A node that cannot be asked does not count.
-func (t *fleet) replicas(ctx context.Context, others map[string]bool) error {
+// no news of yet. A node that cannot be asked does not count.
+func replicas(ctx context.Context, t *fleet.Fleet, others map[string]bool) error {
 	for address := range others {
-		conn, err := dial(ctx, t.config.At(address))
+		conn, err := link.Dial(ctx, t.Config.At(address))
 		if err != nil {
 			continue
 		}
-		err = t.sees(ctx, conn, map[string]bool{})
-		conn.close()
+		err = sees(ctx, t, conn, map[string]bool{})
+		conn.Close()
 		if connect.IsKind(err, connect.Unsettled) {
 			return err
 		}
@@ -145,16 +147,16 @@ func unsettled(address, what, hint string) error {
 
 // sentinels returns an error if one of them names another primary. One that cannot be asked
 // does not count.
-func (t *fleet) sentinels(ctx context.Context) error {
-	if t.through.Mode != connect.Sentinel {
+func sentinels(ctx context.Context, t *fleet.Fleet) error {
+	if t.Through.Mode != connect.Sentinel {
 		return nil
 	}
-	for _, address := range t.through.Addresses {
-		one := t.through
+	for _, address := range t.Through.Addresses {
+		one := t.Through
 		one.Addresses = []string{address}
-		if primary, err := one.Primary(ctx); err == nil && primary != t.shards[0].address {
+		if primary, err := one.Primary(ctx); err == nil && primary != t.Shards[0].Address {
 			return unsettled(address, fmt.Sprintf("the sentinels do not agree: this one names the primary %s, another one %s",
-				primary, t.shards[0].address), "try again when the failover is over")
+				primary, t.Shards[0].Address), "try again when the failover is over")
 		}
 	}
 	return ctx.Err()

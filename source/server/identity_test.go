@@ -20,7 +20,7 @@ func primaries(id Identity) (out []string) {
 	return out
 }
 
-// TestIdentifyWaitsUntilNodesAgree: an old primary that has not heard of its failover lists
+// TestIdentifyWaitsUntilNodesAgree: an old primary that does not know of its failover lists
 // itself, and says that it is one. That is no identity: other nodes list its successor.
 func TestIdentifyWaitsUntilNodesAgree(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestIdentifyBySentinel(t *testing.T) {
 		t.Errorf("two sentinels, two primaries: %v, %v", primaries(id), err)
 	}
 	s.Primary.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(s.Replicas[0].Port))
-	s.Replicas[0].Do("REPLICAOF", "NO", "ONE") // the sentinel hears of it after seconds
+	s.Replicas[0].Do("REPLICAOF", "NO", "ONE") // the sentinel learns of it after seconds
 	if id, err := identifyWithin(t.Context(), servertest.Config(t, s.URL()), Primary, 0); err == nil &&
 		s.Primary.Info("role") == "slave" &&
 		id.Shards[0].Address == s.Primary.Addr() {

@@ -13,10 +13,11 @@ import (
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/internal/fleet"
 )
 
 // all are the commands that something cannot do without.
-func all() []string { return append(ToRestoreKeys(), toReadValues...) }
+func all() []string { return append(ToRestoreKeys(), fleet.ToReadValues...) }
 
 // TestMissingCommandsAreNamed: each command that a configuration has disabled, or that the user may not run, is named
 // before anything is done, and nothing else is. A user of few keys lacks none.
@@ -32,13 +33,13 @@ func TestMissingCommandsAreNamed(t *testing.T) {
 			t.Errorf("%v, not %s", err, want)
 		}
 	}
-	for _, n := range needs {
-		if !slices.Contains(all(), n.name) {
-			t.Errorf("nothing needs %s", n.name)
+	for _, n := range fleet.Needs {
+		if !slices.Contains(all(), n.Name) {
+			t.Errorf("nothing needs %s", n.Name)
 		}
-		hint := map[bool]string{true: "--snapshot", false: "rename-command"}[n.out != ""]
-		s := kt.Start(t, brand, kt.Config("rename-command", n.name, ""))
-		missing(servertest.Config(t, s.URL()), "the server has no "+n.name+": its configuration has renamed or disabled it", hint)
+		hint := map[bool]string{true: "--snapshot", false: "rename-command"}[n.Out != ""]
+		s := kt.Start(t, brand, kt.Config("rename-command", n.Name, ""))
+		missing(servertest.Config(t, s.URL()), "the server has no "+n.Name+": its configuration has renamed or disabled it", hint)
 		s.Kill()
 	}
 	s := kt.Start(t, brand)
@@ -100,10 +101,10 @@ func TestValuesWithoutSizes(t *testing.T) {
 	}
 	of := func(s *kt.Server) (parts map[string]int, notes []string) {
 		parts = map[string]int{}
-		got, sum := contents(t, servertest.Config(t, s.URL()), ContentsRequest{})
+		got, sum := contentsOf(t, servertest.Config(t, s.URL()), ContentsRequest{})
 		for _, k := range got {
 			parts[string(k.Name)]++
-			if int64(len(k.Payload)) > largest {
+			if int64(len(k.Payload)) > 512<<10 {
 				t.Errorf("%s came whole: %d bytes", k.Name, len(k.Payload))
 			}
 		}

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 	"time"
 
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 // strand puts a key where its slot is not: the second node takes it while it imports the slot, and the migration ends
@@ -40,7 +42,7 @@ func ofFirst(t *testing.T, c *keywrighttest.Cluster) string {
 // TestOrphans: a key in a slot that its node does not own is left out, counted and named, and what is read is whole.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b keywrighttest.Brand) {
+	both(t, func(t *testing.T, b keywrighttest.Brand) {
 		c := keywrighttest.StartCluster(t, b, 2, 0)
 		fillCluster(c, 40)
 		key := ofFirst(t, c)
@@ -49,7 +51,7 @@ func TestOrphans(t *testing.T) {
 		config := servertest.Config(t, c.URL())
 		ways := map[string]func() (source.Summary, map[string]string){
 			"scan": func() (source.Summary, map[string]string) {
-				got, sum, err := scan(t, config, Options{OnlyDB: -1}, source.Request{Bytes: true})
+				got, sum, err := scanned(t, config, Options{OnlyDB: -1}, source.Request{Bytes: true})
 				return sum, onlyNames(t, got, err)
 			},
 			"snapshot": func() (source.Summary, map[string]string) {
@@ -57,7 +59,7 @@ func TestOrphans(t *testing.T) {
 				return sum, onlyNames(t, got, err)
 			},
 			"contents": func() (source.Summary, map[string]string) {
-				got, sum := contents(t, config, ContentsRequest{})
+				got, sum := contentsOf(t, config, ContentsRequest{})
 				return sum, values(got)
 			},
 			"contents of a snapshot": func() (source.Summary, map[string]string) {
@@ -121,17 +123,17 @@ func values(contents []source.Content) map[string]string {
 // TestOrphansAreExamined: an examination names them, and the way that the rule tells lets them go.
 func TestOrphansAreExamined(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b keywrighttest.Brand) {
+	both(t, func(t *testing.T, b keywrighttest.Brand) {
 		c := keywrighttest.StartCluster(t, b, 2, 0)
 		key := ofFirst(t, c)
 		n := int(slot.Of([]byte(key)))
 		strand(t, c, key)()
-		examine := func() []OrphanSlot {
-			x, err := Examine(t.Context(), servertest.Config(t, c.URL()), time.Now)
+		examine := func() []examine.OrphanSlot {
+			x, err := examine.Examine(t.Context(), servertest.Config(t, c.URL()), time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var all []OrphanSlot
+			var all []examine.OrphanSlot
 			for _, p := range x.Patients {
 				all = append(all, p.Orphans...)
 			}

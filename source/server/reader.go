@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +12,11 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/internal/contents"
+	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/internal/link"
+	"github.com/keywright/keywright/source/server/internal/scan"
+	"github.com/keywright/keywright/topology"
 )
 
 // Reader reads whole values: of all keys, or of those whose names it is given. It keeps
@@ -22,33 +25,33 @@ import (
 type Reader struct {
 	scanner *Scanner
 	request ContentsRequest
-	t       *fleet // nil: not connected
+	t       *fleet.Fleet // nil: not connected
 	owner   *[16384]uint16
 	ahead   time.Duration // of the server's clock before ours
 	able    bool          // the servers have the commands that read values
 	first   []known       // the servers, as they were when it connected for the first time
 }
 
-// NewReader connects. req says what All and Names yield; its Progress is told of All.
+// NewReader connects. req says what All and Names yield; its Progress is that of All.
 func NewReader(ctx context.Context, config connect.Config, options Options, req ContentsRequest) (*Reader, error) {
 	if req.Largest == 0 {
-		req.Largest = largest
+		req.Largest = contents.Largest
 	}
 	r := &Reader{scanner: New(config, options), request: req}
 	if err := r.connect(ctx); err != nil {
 		return nil, err
 	}
-	now, err := r.t.shards[0].conn.clock(ctx)
+	now, err := r.t.Shards[0].Conn.Clock(ctx)
 	if err == nil {
-		err = r.t.only(ctx, r.scanner.options.OnlyDB)
+		err = r.t.Only(ctx, r.scanner.options.OnlyDB)
 	}
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	r.ahead = time.Until(now)
-	for _, sh := range r.t.shards {
-		r.first = append(r.first, known{sh.config, sh.before})
+	for _, sh := range r.t.Shards {
+		r.first = append(r.first, known{sh.Config, sh.Before})
 	}
 	return r, nil
 }
@@ -56,7 +59,7 @@ func NewReader(ctx context.Context, config connect.Config, options Options, req 
 // Close closes the connections.
 func (r *Reader) Close() {
 	if r.t != nil {
-		r.t.close()
+		r.t.Close()
 	}
 	r.t = nil
 }
@@ -65,13 +68,13 @@ func (r *Reader) Close() {
 func (r *Reader) Now() int64 { return time.Now().Add(r.ahead).UnixMilli() }
 
 // Shards returns the servers that are read.
-func (r *Reader) Shards() []source.Shard { return r.t.describeShards() }
+func (r *Reader) Shards() []source.Shard { return r.t.DescribeShards() }
 
 // Databases returns those that had keys when it connected, in their order.
 func (r *Reader) Databases() []int {
 	all := map[int]bool{}
-	for _, sh := range r.t.shards {
-		for db := range sh.dbs {
+	for _, sh := range r.t.Shards {
+		for db := range sh.Databases {
 			all[db] = true
 		}
 	}
@@ -84,19 +87,19 @@ func (r *Reader) Config() connect.Config { return r.scanner.config }
 // connect finds the shards.
 func (r *Reader) connect(ctx context.Context) error {
 	r.Close()
-	t, err := discover(ctx, r.scanner.config, r.scanner.options.Role)
+	t, err := fleet.Discover(ctx, r.scanner.config, r.scanner.options.Role)
 	if err != nil {
 		if t != nil {
-			t.close()
+			t.Close()
 		}
 		return err
 	}
 	r.t, r.owner = t, nil
-	if t.cluster {
-		r.owner = owners(t.shards)
+	if t.Cluster {
+		r.owner = owners(t.Shards)
 	}
-	for _, sh := range t.shards {
-		sh.conn.LimitBulk(wire.MaxBulk)
+	for _, sh := range t.Shards {
+		sh.Conn.LimitBulk(wire.MaxBulk)
 	}
 	return nil
 }
@@ -105,13 +108,13 @@ func (r *Reader) connect(ctx context.Context) error {
 const unowned = 1<<16 - 1
 
 // owners returns the shards by slot.
-func owners(shards []*shard) *[16384]uint16 {
+func owners(shards []*fleet.Shard) *[16384]uint16 {
 	var all [16384]uint16
 	for i := range all {
 		all[i] = unowned
 	}
 	for i, sh := range shards {
-		for _, r := range sh.slots {
+		for _, r := range sh.Slots {
 			for slot := r.First; slot <= r.Last; slot++ {
 				all[slot] = uint16(i)
 			}
@@ -178,7 +181,7 @@ func (p *copied) take(batch []source.Content) {
 	for i := range batch {
 		size += len(batch[i].Name) + len(batch[i].Payload)
 	}
-	if p.slab = p.slab[:0]; cap(p.slab) < size || cap(p.slab) > 4*inFlight {
+	if p.slab = p.slab[:0]; cap(p.slab) < size || cap(p.slab) > 4*contents.InFlight {
 		p.slab = make([]byte, 0, size)
 	}
 	keep := func(b []byte) []byte {
@@ -218,7 +221,7 @@ func (p *copiedNames) take(db int, names [][]byte) {
 	for _, name := range names {
 		size += len(name)
 	}
-	if p.slab = p.slab[:0]; cap(p.slab) < size || cap(p.slab) > inFlight {
+	if p.slab = p.slab[:0]; cap(p.slab) < size || cap(p.slab) > contents.InFlight {
 		p.slab = make([]byte, 0, size)
 	}
 	p.db, p.names = db, p.names[:0]
@@ -245,7 +248,7 @@ func (r *Reader) patiently(ctx context.Context, step func() error) (err error) {
 			if time.Since(since) > r.scanner.config.Patience() {
 				return err
 			}
-			if err := sleep(ctx, min(25*time.Millisecond<<attempt, 4*time.Second)); err != nil {
+			if err := link.Sleep(ctx, min(25*time.Millisecond<<attempt, 4*time.Second)); err != nil {
 				return err
 			}
 		}
@@ -263,8 +266,8 @@ func (r *Reader) patiently(ctx context.Context, step func() error) (err error) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.As(err, new(*consumerError)) {
-			return err.(*consumerError).err
+		if errors.As(err, new(*scan.ConsumerError)) {
+			return err.(*scan.ConsumerError).Err
 		}
 		if !passing(err) {
 			return err
@@ -289,16 +292,14 @@ func passing(err error) bool {
 func (r *Reader) Ask(ctx context.Context, db int, names [][]byte, each func([]source.Content) error) error {
 	return r.patiently(ctx, func() error {
 		if !r.able {
-			if err := r.t.has(ctx, toReadValues); err != nil {
+			if err := r.t.Has(ctx, fleet.ToReadValues); err != nil {
 				return err
 			}
 			r.able = true
 		}
-		run := newRun(r.scanner, source.Request{}, r.t, nil, time.Now())
-		run.wanted = r.request
-		return r.everywhere(ctx, names, func(ctx context.Context, sh *shard, names [][]byte) error {
-			w := &contentWalk{walk: &walk{run: run, sh: sh, db: db}, each: each, byName: true}
-			return w.named(ctx, names)
+		run := scan.NewRun(r.scanner.config, r.scanner.options, source.Request{}, r.t, nil, time.Now())
+		return r.everywhere(ctx, names, func(ctx context.Context, sh *fleet.Shard, names [][]byte) error {
+			return contents.Named(ctx, run, sh, db, r.request, names, each)
 		})
 	})
 }
@@ -312,9 +313,8 @@ func (r *Reader) There(ctx context.Context, db int, names [][]byte) (there []boo
 	err = r.patiently(ctx, func() error {
 		there = make([]bool, len(names))
 		var mu sync.Mutex
-		return r.everywhere(ctx, names, func(ctx context.Context, sh *shard, names [][]byte) error {
-			w := &contentWalk{walk: &walk{sh: sh, db: db}, byName: true}
-			return w.exist(ctx, names, func(name []byte) {
+		return r.everywhere(ctx, names, func(ctx context.Context, sh *fleet.Shard, names [][]byte) error {
+			return contents.Exist(ctx, sh, db, names, func(name []byte) {
 				mu.Lock()
 				defer mu.Unlock()
 				there[place[string(name)]] = true
@@ -326,11 +326,11 @@ func (r *Reader) There(ctx context.Context, db int, names [][]byte) (there []boo
 
 // everywhere does something at each shard with the keys that it owns.
 func (r *Reader) everywhere(ctx context.Context, names [][]byte,
-	do func(context.Context, *shard, [][]byte) error) error {
+	do func(context.Context, *fleet.Shard, [][]byte) error) error {
 	if r.owner == nil {
-		return do(ctx, r.t.shards[0], names)
+		return do(ctx, r.t.Shards[0], names)
 	}
-	by := make([][][]byte, len(r.t.shards))
+	by := make([][][]byte, len(r.t.Shards))
 	for _, name := range names {
 		at := r.owner[slot.Of(name)]
 		if at == unowned {
@@ -344,7 +344,7 @@ func (r *Reader) everywhere(ctx context.Context, names [][]byte,
 	for i, share := range by {
 		if len(share) > 0 {
 			group.Go(func() {
-				if err := do(ctx, r.t.shards[i], share); err != nil {
+				if err := do(ctx, r.t.Shards[i], share); err != nil {
 					stop(err)
 				}
 			})
@@ -354,130 +354,46 @@ func (r *Reader) everywhere(ctx context.Context, names [][]byte,
 	return context.Cause(ctx)
 }
 
-// named reads the values of keys.
-func (w *contentWalk) named(ctx context.Context, names [][]byte) error {
-	stop := context.AfterFunc(ctx, w.sh.conn.Interrupt)
-	defer stop()
-	if err := w.select1(); err != nil {
-		return connect.Explain(w.sh.address, err)
-	}
-	t := &turn{page: &page{}}
-	for _, name := range names {
-		t.page.slab = append(t.page.slab, name...)
-		t.page.ends = append(t.page.ends, len(t.page.slab))
-	}
-	err := w.ask(nil, t, "", false)
-	if err == nil {
-		err = w.read(nil, t)
-	}
-	if err == nil {
-		err = w.finishTurn(ctx, t)
-	}
-	for i := 0; err == nil && i < len(w.asks); i++ {
-		err = w.elsewhere(ctx, w.asks[i])
-	}
-	if err != nil {
-		return w.explain(err)
-	}
-	if w.denied > 0 {
-		return connect.Explain(w.sh.address,
-			&wire.ServerError{Code: "NOPERM", Message: fmt.Sprintf("NOPERM %d keys are out of the user's reach", w.denied)})
-	}
-	return nil
+// known represents a server as it was.
+type known struct {
+	config connect.Config
+	as     topology.Identity
 }
 
-// select1 selects the database if it is another one.
-func (w *contentWalk) select1() error {
-	if w.sh.conn.db == w.db && w.sh.asked {
-		return nil
-	}
-	w.sh.asked = true
-	return w.begin()
-}
-
-// errElsewhere is why keys are asked for again: no one says where they are.
-var errElsewhere = &wire.ServerError{Code: "MOVED", Message: "MOVED: the slots of the cluster have changed"}
-
-// elsewhere reads a key of a slot that moves at the node that it moves to.
-func (w *contentWalk) elsewhere(ctx context.Context, k redirect) error {
-	conn, err := w.asking(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer conn.close()
-	own := w.sh
-	w.sh = &shard{config: own.config, address: k.address, conn: conn, before: own.before}
-	defer func() { w.sh = own }()
-	w.asks, w.moved = w.asks[:len(w.asks):len(w.asks)], 0
-	if err := w.wholeAfterAll(k.name); err != nil {
-		return err
-	}
-	if w.moved > 0 {
-		return errElsewhere
-	}
-	return nil
-}
-
-// asking connects to the node that a slot moves to, and says so.
-func (w *contentWalk) asking(ctx context.Context, k redirect) (*link, error) {
-	if k.address == "" {
-		return nil, errElsewhere
-	}
-	conn, err := dial(ctx, w.sh.config.At(k.address))
-	if err != nil {
-		return nil, err
-	}
-	conn.LimitBulk(wire.MaxBulk)
-	if _, err := connect.Ask(conn.Conn, "ASKING"); err != nil {
-		conn.close()
-		return nil, err
-	}
-	return conn, nil
-}
-
-// exist calls yes for those of the keys that are there.
-func (w *contentWalk) exist(ctx context.Context, names [][]byte, yes func([]byte)) error {
-	stop := context.AfterFunc(ctx, w.sh.conn.Interrupt)
-	defer stop()
-	c := w.sh.conn
-	if c.db != w.db {
-		if _, err := connect.Ask(c.Conn, "SELECT", strconv.Itoa(w.db)); err != nil {
-			return connect.Explain(w.sh.address, err)
-		}
-		c.db = w.db
-	}
-	for _, name := range names {
-		c.Header(2)
-		c.Arg("EXISTS")
-		c.ArgBytes(name)
-	}
-	if err := c.Flush(); err != nil {
-		return connect.Explain(w.sh.address, err)
-	}
-	for _, name := range names {
-		n, _, err := c.Int()
-		if to, is := redirected(err); is {
-			w.movedAway(name, to)
-		} else if err != nil {
-			return connect.Explain(w.sh.address, err)
-		}
-		if n > 0 {
-			yes(name)
-		}
-	}
-	for _, k := range w.asks {
-		conn, err := w.asking(ctx, k)
+// Since returns what has happened to the servers since NewReader by which they may have lost keys that no program has
+// deleted: a flush, a restart, a failover, or that one of them does not answer. It asks each of them, over a new
+// connection.
+func (r *Reader) Since(ctx context.Context) (out source.Reasons, err error) {
+	for _, was := range r.first {
+		conn, err := link.Dial(ctx, was.config)
 		if err != nil {
-			return err
+			out = out.Add(source.Why(source.Unverified, was.config.Addresses[0], err))
+			continue
 		}
-		n, err := connect.Ask(conn.Conn, "EXISTS", string(k.name))
-		conn.close()
+		info, err := conn.Info(ctx)
+		address := conn.Address
+		conn.Close()
 		if err != nil {
-			return connect.Explain(k.address, err)
+			out = out.Add(source.Why(source.Unverified, address, err))
+			continue
 		}
-		if n == int64(1) {
-			yes(k.name)
+		for _, why := range topology.Differences(address, was.as, topology.Identify(info)) {
+			// The first replica of a primary, which a snapshot may be, gives it a new id, and loses nothing.
+			if why.Code != source.HistoryMoved || was.as.Role != "master" {
+				out = out.Add(why)
+			}
 		}
 	}
-	return nil
+	return out, ctx.Err()
+}
+
+// Libraries calls each with the code of each library of functions, of each shard in turn: it may come several times.
+// The reasons say what could not be read.
+func (r *Reader) Libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
+	err error) {
+	err = r.patiently(ctx, func() error {
+		why, err = contents.Libraries(ctx, r.t, each)
+		return err
+	})
+	return why, err
 }

@@ -49,7 +49,7 @@ func looked(t *testing.T, s *kt.Server) map[string][]int {
 					out[string(k.Name)] = append(out[string(k.Name)], n)
 				}
 				_, digits, _ := strings.Cut(string(k.Name), ":")
-				of := atoi(digits)
+				of := number(digits)
 				seen := k.Value.Looked(k.Kind)
 				if k.Value.Of != int64(of) || k.Value.Partial != (seen < int64(of)) || seen != int64(len(out[string(k.Name)])) {
 					t.Errorf("%s: %d looked at, of %d, partial %t", k.Name, seen, k.Value.Of, k.Value.Partial)
@@ -67,7 +67,7 @@ func looked(t *testing.T, s *kt.Server) map[string][]int {
 // of a larger one both ends of lists and streams are read, and other members each time.
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for _, n := range []int{1, 9, 10, 11, 19, 20, 21, 39, 40, 41, 1000} {
 			sizedCollections(s, n)
@@ -78,7 +78,7 @@ func TestSamples(t *testing.T) {
 		}
 		for name, got := range all {
 			kind, digits, _ := strings.Cut(name, ":")
-			of := atoi(digits)
+			of := number(digits)
 			most := source.SampleMembers
 			if kind == "stream" {
 				most = source.SampleEntries
@@ -130,7 +130,7 @@ func TestWholeStringsEndAtTheirBound(t *testing.T) {
 		func(batch []source.Key) error {
 			for _, k := range batch {
 				keys++
-				n := atoi(string(k.Name[len("string:"):]))
+				n := number(string(k.Name[len("string:"):]))
 				whole := n < source.WholeString
 				if k.Value.Partial == whole || whole && len(k.Value.Str) != n || len(k.Value.Str) > source.WholeString ||
 					k.Value.Looked(k.Kind) != map[bool]int64{true: 1}[whole] {
@@ -142,4 +142,10 @@ func TestWholeStringsEndAtTheirBound(t *testing.T) {
 	if err != nil || keys != 5 {
 		t.Fatalf("%d keys, %v", keys, err)
 	}
+}
+
+// number returns the number that digits are.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
 }

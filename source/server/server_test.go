@@ -14,14 +14,18 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/examine"
+	"github.com/keywright/keywright/source/server/internal/link"
+	"github.com/keywright/keywright/source/server/look"
 	"github.com/keywright/keywright/topology"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,17 +33,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // both runs a test for each brand.
 var both = servertest.Brands
 
-// each runs a test for each brand, in the gate for one of them.
-func each(t *testing.T, run func(*testing.T, kt.Brand)) {
-	t.Helper()
-	for _, brand := range gate.Pick(t, kt.Brands()) {
-		t.Run(string(brand), func(t *testing.T) { t.Parallel(); run(t, brand) })
-	}
-}
-
-// scan gathers what a scan yields by database and name; a name that comes twice
+// scanned gathers what a scan yields by database and name; a name that comes twice
 // fails the test.
-func scan(t testing.TB, c connect.Config, o Options, req source.Request) (map[string]source.Key, source.Summary,
+func scanned(t testing.TB, c connect.Config, o Options, req source.Request) (map[string]source.Key, source.Summary,
 	error) {
 	t.Helper()
 	if o.OnlyDB == 0 {
@@ -79,17 +75,17 @@ func TestEveryTypeAndDatabase(t *testing.T) {
 	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		everyType(s)
-		other, err := dial(t.Context(), servertest.Config(t, s.URL()))
+		other, err := link.Dial(t.Context(), servertest.Config(t, s.URL()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.close()
+		defer other.Close()
 		for _, args := range [][]string{{"SELECT", "9"}, {"SET", "elsewhere", "v"}} {
 			if _, err := connect.Ask(other.Conn, args...); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
+		got, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
 		if err != nil || len(sum.Incomplete) > 0 {
 			t.Fatalf("%v %+v", err, sum)
 		}
@@ -132,14 +128,14 @@ func TestReadOnly(t *testing.T) {
 		s.Do(append([]string{"ACL", "SETUSER", "auditor", ">secret"}, strings.Fields(ACL(true))...)...)
 		c := servertest.Config(t, "redis://auditor:secret@"+s.Addr())
 		stop := s.Monitor()
-		got, sum, err := scan(t, c, Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
+		got, sum, err := scanned(t, c, Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
 		if err != nil || len(sum.Incomplete) > 0 || len(sum.Notes) > 0 || len(got) != 11 {
 			t.Fatalf("%v %+v, %d keys", err, sum, len(got))
 		}
-		if _, err := Examine(t.Context(), c, time.Now); err != nil {
+		if _, err := examine.Examine(t.Context(), c, time.Now); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := Inspect(t.Context(), c, []byte("zset")); err != nil || f.Type != "zset" || f.Bytes <= 0 ||
+		if f, err := look.Inspect(t.Context(), c, []byte("zset")); err != nil || f.Type != "zset" || f.Bytes <= 0 ||
 			f.Encoding == "" {
 			t.Fatalf("%+v %v", f, err)
 		}
@@ -150,10 +146,10 @@ func TestReadOnly(t *testing.T) {
 				continue
 			}
 			name := strings.ToLower(words[1])
-			if !allowed[name] && len(words) > 3 {
+			if !link.Allowed[name] && len(words) > 3 {
 				name += "|" + strings.ToLower(words[3])
 			}
-			if !allowed[name] && !strings.HasPrefix(name, "auth") {
+			if !link.Allowed[name] && !strings.HasPrefix(name, "auth") {
 				t.Errorf("not listed: %s", line)
 			}
 			seen[name]++
@@ -167,14 +163,14 @@ func TestReadOnly(t *testing.T) {
 func TestRefusesOtherCommands(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
-	l, err := dial(t.Context(), servertest.Config(t, s.URL()))
+	l, err := link.Dial(t.Context(), servertest.Config(t, s.URL()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	for _, args := range [][]string{{"DEL", "a"}, {"KEYS", "*"}, {"CONFIG", "SET", "maxmemory", "1"}, {"MEMORY", "PURGE"},
 		{"EVAL", "return 1", "0"}} {
-		if _, err := l.ask(t.Context(), args...); err == nil ||
+		if _, err := l.Ask(t.Context(), args...); err == nil ||
 			!strings.Contains(err.Error(), "not a command this package may send") {
 			t.Errorf("%v: %v", args, err)
 		}
@@ -208,14 +204,14 @@ func fillCluster(c *kt.Cluster, n int) {
 
 func TestManyKeysOnceEach(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 20_000)
-		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Count: 10}, source.Request{})
+		got, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{Count: 10}, source.Request{})
 		if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 {
 			t.Errorf("%d keys, %v, %+v", len(got), err, sum)
 		}
-		few, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{Match: "key:1999?"})
+		few, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{}, source.Request{Match: "key:1999?"})
 		if err != nil || len(few) != 10 || sum.MaxRepeats != 0 {
 			t.Errorf("MATCH gave %d keys, %v, %+v", len(few), err, sum)
 		}
@@ -233,10 +229,10 @@ func TestManyKeysOnceEach(t *testing.T) {
 // read ahead.
 func TestValuesOfManyPages(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
-		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Count: 100},
+		got, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{Count: 100},
 			source.Request{Bytes: true, Values: func(name []byte, _ source.Kind) bool { return name[len(name)-1] != '7' }})
 		if err != nil || len(got) != 5000 || len(sum.Incomplete) > 0 {
 			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
@@ -251,7 +247,7 @@ func TestValuesOfManyPages(t *testing.T) {
 
 func TestReplicaIsPreferred(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 100)
 		r := kt.Start(t, b, kt.ReplicaOf(s))
@@ -260,14 +256,14 @@ func TestReplicaIsPreferred(t *testing.T) {
 			s.Do("PING")
 		}
 		primaryScans := func() string { return s.Info("cmdstat_scan") }
-		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{})
+		got, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{}, source.Request{})
 		if err != nil || len(got) != 100 || len(sum.Incomplete) > 0 || !strings.Contains(sum.Server, "replica") {
 			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
 		}
 		if primaryScans() != "" {
 			t.Error("the primary was scanned")
 		}
-		if _, _, err := scan(t, servertest.Config(t, s.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
+		if _, _, err := scanned(t, servertest.Config(t, s.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
 			primaryScans() == "" {
 			t.Errorf("the primary was not scanned: %v", err)
 		}
@@ -281,12 +277,12 @@ func TestClusterAllShards(t *testing.T) {
 		const want = 2000
 		fillCluster(c, want)
 		for _, role := range []Role{Auto, Primary} {
-			got, sum, err := scan(t, servertest.Config(t, c.URL()), Options{Role: role}, source.Request{Bytes: true})
+			got, sum, err := scanned(t, servertest.Config(t, c.URL()), Options{Role: role}, source.Request{Bytes: true})
 			if err != nil || len(got) != want || sum.Shards != 3 || len(sum.Incomplete) > 0 {
 				t.Errorf("%s: %d of %d keys, %v, %+v", role, len(got), want, err, sum)
 			}
 		}
-		if f, err := Inspect(t.Context(), servertest.Config(t, c.URL()), []byte("key:7")); err != nil || !f.Exists {
+		if f, err := look.Inspect(t.Context(), servertest.Config(t, c.URL()), []byte("key:7")); err != nil || !f.Exists {
 			t.Errorf("Inspect: %+v %v", f, err)
 		}
 	})
@@ -297,13 +293,13 @@ func TestSentinelTLSAndSocket(t *testing.T) {
 	both(t, func(t *testing.T, b kt.Brand) {
 		sen := kt.StartSentinel(t, b, 1, 3)
 		fill(sen.Primary, 10)
-		if got, sum, err := scan(t, servertest.Config(t, sen.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
+		if got, sum, err := scanned(t, servertest.Config(t, sen.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
 			len(got) != 10 {
 			t.Errorf("sentinel: %d keys, %v, %+v", len(got), err, sum)
 		}
 		s := kt.Start(t, b)
 		fill(s, 10)
-		if got, _, err := scan(t, servertest.Config(t, "unix://"+s.Socket()), Options{}, source.Request{}); err != nil ||
+		if got, _, err := scanned(t, servertest.Config(t, "unix://"+s.Socket()), Options{}, source.Request{}); err != nil ||
 			len(got) != 10 {
 			t.Errorf("unix: %d keys, %v", len(got), err)
 		}
@@ -325,18 +321,18 @@ func TestSentinelTLSAndSocket(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, err := scan(t, conf, Options{}, source.Request{})
+			got, _, err := scanned(t, conf, Options{}, source.Request{})
 			if c.hint == "" && (err != nil || len(got) != 10) ||
 				c.hint != "" && (err == nil || !strings.Contains(err.Error(), c.hint)) {
 				t.Errorf("TLS, %s: %d keys, %v", c.name, len(got), err)
 			}
 		}
-		if _, _, err := scan(t, servertest.Config(t, "redis://"+secure.Addr()), Options{}, source.Request{}); err == nil {
+		if _, _, err := scanned(t, servertest.Config(t, "redis://"+secure.Addr()), Options{}, source.Request{}); err == nil {
 			t.Error("plain text to a TLS port is no error")
 		}
 		plain := servertest.Config(t, "rediss://"+s.Addr())
 		plain.Timeout = 300 * time.Millisecond
-		if _, _, err := scan(t, plain, Options{}, source.Request{}); err == nil ||
+		if _, _, err := scanned(t, plain, Options{}, source.Request{}); err == nil ||
 			!strings.Contains(err.Error(), "redis://") {
 			t.Errorf("TLS to a plain port: %v", err)
 		}
@@ -355,7 +351,7 @@ func TestNeverFalselyComplete(t *testing.T) {
 		"swapdb":   func(s *kt.Server) { s.Do("SWAPDB", "0", "1") },
 		"demotion": func(s *kt.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
 	}
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		for _, name := range slices.Sorted(maps.Keys(harms)) {
 			for round := range gate.Count(t, "KEYWRIGHT_ROUNDS", 1, 3) {
 				s := kt.Start(t, b)
@@ -383,7 +379,7 @@ func TestNeverFalselyComplete(t *testing.T) {
 
 func TestClusterHarm(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 1)
 		fillCluster(c, 1500)
 		there := "" // a key of the second shard, by its last slots
@@ -421,11 +417,11 @@ func TestClusterHarm(t *testing.T) {
 // and counts nothing twice.
 func TestCutConnectionGoesOn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
 		p := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: 60_000, CutTimes: 3})
-		got, sum, err := scan(t, servertest.Config(t, "redis://"+p.Addr()), Options{Count: 100}, source.Request{Bytes: true})
+		got, sum, err := scanned(t, servertest.Config(t, "redis://"+p.Addr()), Options{Count: 100}, source.Request{Bytes: true})
 		if err != nil || len(got) != 5000 || len(sum.Incomplete) > 0 || p.Connections() < 3 {
 			t.Errorf("%d keys over %d connections, %v, %+v", len(got), p.Connections(), err, sum)
 		}
@@ -442,7 +438,7 @@ func TestSilentServerEndsTheRun(t *testing.T) {
 	err := io.EOF
 	// a busy machine may need longer to connect
 	for c.Timeout = 300 * time.Millisecond; err != nil && c.Timeout < time.Minute; c.Timeout *= 3 {
-		_, sum, err = scan(t, c, Options{Count: 100}, source.Request{})
+		_, sum, err = scanned(t, c, Options{Count: 100}, source.Request{})
 	}
 	if err != nil || len(sum.Incomplete) == 0 {
 		t.Errorf("%v %+v", err, sum)
@@ -453,14 +449,14 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	fill(s, 10)
-	if _, sum, err := scan(t, servertest.Config(t, s.URL()), Options{OnlyDB: 7}, source.Request{}); err != nil ||
+	if _, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{OnlyDB: 7}, source.Request{}); err != nil ||
 		len(sum.Incomplete) > 0 {
 		t.Errorf("a database without keys: %v %+v", err, sum)
 	}
 	s.Do("CONFIG", "RESETSTAT")
 	c := servertest.Config(t, s.URL())
 	for name, read := range map[string]func() error{
-		"scan": func() error { _, _, err := scan(t, c, Options{OnlyDB: 99}, source.Request{}); return err },
+		"scan": func() error { _, _, err := scanned(t, c, Options{OnlyDB: 99}, source.Request{}); return err },
 		"snapshot": func() error {
 			_, _, err := snapshot(t, c, SnapshotOptions{OnlyDB: 99}, source.Request{})
 			return err
@@ -470,7 +466,7 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 			return err
 		},
 		"inspect": func() error {
-			_, err := Inspect(t.Context(), servertest.Config(t, s.URL()+"/99"), []byte("a"))
+			_, err := look.Inspect(t.Context(), servertest.Config(t, s.URL()+"/99"), []byte("a"))
 			return err
 		},
 	} {
@@ -484,8 +480,9 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 		strings.Contains(stats, "cmdstat_psync:") {
 		t.Errorf("something was read: %s", stats)
 	}
-	if x := examined(t, s.URL()+"/99"); !strings.Contains(x.Patients[0].NoDB, "no database 99") {
-		t.Errorf("doctor: %s", x.Patients[0].NoDB)
+	if x, err := examine.Examine(t.Context(), servertest.Config(t, s.URL()+"/99"), time.Now); err != nil ||
+		!strings.Contains(x.Patients[0].NoDB, "no database 99") {
+		t.Errorf("doctor: %v %+v", err, x)
 	}
 }
 
@@ -517,7 +514,7 @@ func TestRate(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	fill(s, 1000)
 	started := time.Now()
-	if _, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Rate: 2000, Count: 100},
+	if _, sum, err := scanned(t, servertest.Config(t, s.URL()), Options{Rate: 2000, Count: 100},
 		source.Request{}); err != nil ||
 		sum.Keys != 1000 {
 		t.Fatalf("%v %+v", err, sum)
@@ -530,7 +527,7 @@ func TestRate(t *testing.T) {
 
 func TestRestrictedUsers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 50)
 		s.Do("SET", "mine", "v")
@@ -541,7 +538,7 @@ func TestRestrictedUsers(t *testing.T) {
 			{"on >pw ~mine -@all +ping +select +scan +type +pttl +info +dbsize +memory|usage", "", "out of the user's reach"},
 		} {
 			s.Do(append([]string{"ACL", "SETUSER", "u", "reset"}, strings.Fields(c.rules)...)...)
-			_, sum, err := scan(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{Bytes: true})
+			_, sum, err := scanned(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{Bytes: true})
 			if err != nil || !strings.Contains(strings.Join(sum.Notes, ";"), c.note) ||
 				(c.incomplete == "") != (len(sum.Incomplete) == 0) || !strings.Contains(sum.Incomplete.String(), c.incomplete) {
 				t.Errorf("%s: %v %+v", c.rules, err, sum)
@@ -551,7 +548,7 @@ func TestRestrictedUsers(t *testing.T) {
 			}
 		}
 		s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~*", "-@all", "+ping", "+info")
-		if _, sum, err := scan(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{},
+		if _, sum, err := scanned(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{},
 			source.Request{}); !connect.IsKind(err,
 			connect.Denied) {
 			t.Errorf("a user who may not SCAN: %v %+v", err, sum)
@@ -562,7 +559,7 @@ func TestRestrictedUsers(t *testing.T) {
 // TestACLFileLoads starts servers with the rendered line in an ACL file.
 func TestACLFileLoads(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		file := t.TempDir() + "/users.acl"
 		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser keywright "+ACL(true)+" >pw\n"),
 			0o600); err != nil {
@@ -596,12 +593,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"unix:///no/such/socket", connect.Unreachable, "socket does not exist"},
 		{"redis+cluster://:hunter2@" + s.Addr(), connect.Unsupported, "redis://"},
 	} {
-		_, _, err := scan(t, servertest.Config(t, c.url), Options{}, source.Request{})
+		_, _, err := scanned(t, servertest.Config(t, c.url), Options{}, source.Request{})
 		if !connect.IsKind(err, c.kind) || !strings.Contains(err.Error(), c.hint) || strings.Contains(err.Error(), "hunter") {
 			t.Errorf("%s: %v", c.url, err)
 		}
 	}
-	if _, _, err := scan(t, servertest.Config(t, "redis://:hunter2@"+s.Addr()), Options{}, source.Request{}); err != nil {
+	if _, _, err := scanned(t, servertest.Config(t, "redis://:hunter2@"+s.Addr()), Options{}, source.Request{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -615,20 +612,6 @@ func TestOlder(t *testing.T) {
 		{"7.2.11", "7.2.9", false}, {"x", "6.2", false}} {
 		if topology.Older(c.a, c.b) != c.want {
 			t.Errorf("older(%s, %s) = %v", c.a, c.b, !c.want)
-		}
-	}
-}
-
-func TestNextCount(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		count int
-		held  time.Duration
-		want  int
-	}{{500, 500 * time.Microsecond, 1000}, {500, 10 * time.Millisecond, 66}, {10, time.Second, 10}, {1000, 0, 1000},
-		{100, 2 * time.Millisecond, 66}} {
-		if got := nextCount(c.count, c.held); got != c.want {
-			t.Errorf("nextCount(%d, %s) = %d, want %d", c.count, c.held, got, c.want)
 		}
 	}
 }

@@ -16,6 +16,10 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/internal/link"
+	"github.com/keywright/keywright/source/server/internal/replica"
+	"github.com/keywright/keywright/source/server/internal/scan"
 	"github.com/keywright/keywright/topology"
 )
 
@@ -46,9 +50,9 @@ func NewSnapshot(config connect.Config, options SnapshotOptions) *Snapshot {
 }
 
 // reads says how the snapshot of a shard is read.
-func (r *snapshotRun) reads(sh *shard) rdb.Options {
-	return rdb.Options{Name: sh.address, OnlyDB: r.scanner.options.OnlyDB, Clock: time.Now,
-		Skip: func(db int, name []byte) bool { return r.orphan(sh, db, name) }}
+func (r *snapshotRun) reads(sh *fleet.Shard) rdb.Options {
+	return rdb.Options{Name: sh.Address, OnlyDB: r.scanner.options.OnlyDB, Clock: time.Now,
+		Skip: func(db int, name []byte) bool { return r.Orphan(sh, db, name) }}
 }
 
 // Scan implements source.Source. A server that sends nothing at all is an error;
@@ -56,15 +60,15 @@ func (r *snapshotRun) reads(sh *shard) rdb.Options {
 func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary,
 	error) {
 	started := time.Now()
-	t, err := discoverSome(ctx, s.scanner.config, Primary, s.options.Part)
+	t, err := fleet.DiscoverSome(ctx, s.scanner.config, Primary, s.options.Part)
 	if err != nil {
 		return source.Summary{}, err
 	}
-	defer t.close()
-	if err := t.only(ctx, s.scanner.options.OnlyDB); err != nil {
+	defer t.Close()
+	if err := t.Only(ctx, s.scanner.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
-	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, req, t, each, started)}
+	r := &snapshotRun{Snapshot: s, Run: scan.NewRun(s.scanner.config, s.scanner.options, req, t, each, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
 	r.read = r.facts
 	err = r.all(ctx)
@@ -76,30 +80,24 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 	return sum, err
 }
 
-// SnapshotACL returns the line that makes a user who may take snapshots and nothing
-// else, as ACL is for a scan. Such a user sees every key, though it names none.
-func SnapshotACL() string {
-	return "on resetkeys resetchannels -@all +ping +info +dbsize +cluster|nodes +replconf +psync +sync"
-}
-
 // snapshotRun represents one run over all shards. What run guards by its mutex it guards
 // here too, and so the fields below.
 type snapshotRun struct {
 	*Snapshot
-	*run
+	*scan.Run
 	forks    chan struct{} // one place for each fork
 	whole    int           // shards that were read
 	expected int64         // keys that the snapshots announce
 	expired  int64
 
 	// read reads one snapshot. Its second error is the consumer's.
-	read func(ctx context.Context, sh *shard, in io.Reader) (sum source.Summary, err, consumer error)
+	read func(ctx context.Context, sh *fleet.Shard, in io.Reader) (sum source.Summary, err, consumer error)
 }
 
 // facts reads the facts of the keys of one snapshot.
-func (r *snapshotRun) facts(ctx context.Context, sh *shard, in io.Reader) (sum source.Summary, err, consumer error) {
+func (r *snapshotRun) facts(ctx context.Context, sh *fleet.Shard, in io.Reader) (sum source.Summary, err, consumer error) {
 	sum, err = r.parse(in, r.reads(sh)).Scan(ctx, r.share(sh), func(batch []source.Key) error {
-		consumer = r.deliver(batch, 0)
+		consumer = r.Deliver(batch, 0)
 		return consumer
 	})
 	return sum, err, consumer
@@ -110,7 +108,7 @@ func (r *snapshotRun) all(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var group sync.WaitGroup
-	for _, sh := range r.fleet.shards {
+	for _, sh := range r.Fleet.Shards {
 		group.Go(func() {
 			if err := r.shard(ctx, sh); err != nil {
 				stop(err)
@@ -122,13 +120,13 @@ func (r *snapshotRun) all(ctx context.Context) error {
 		return cause
 	}
 	if ctx.Err() == nil {
-		r.note(r.changes(ctx)...)
+		r.Note(r.changes(ctx)...)
 	}
 	return nil
 }
 
 // shard reads one snapshot when its turn has come.
-func (r *snapshotRun) shard(ctx context.Context, sh *shard) error {
+func (r *snapshotRun) shard(ctx context.Context, sh *fleet.Shard) error {
 	select {
 	case r.forks <- struct{}{}:
 		defer func() { <-r.forks }()
@@ -147,156 +145,124 @@ func (r *snapshotRun) shard(ctx context.Context, sh *shard) error {
 	case ctx.Err() != nil:
 		return nil
 	}
-	r.finished(sh, sum, stream.verdict(err, r.req.Sample > 0))
+	r.finished(sh, sum, stream.Verdict(err, r.Request.Sample > 0))
 	return nil
 }
 
 // missed returns a shard of which nothing could be read: an error if that holds for
 // all of them so far.
-func (r *snapshotRun) missed(ctx context.Context, sh *shard, err error) error {
-	r.mu.Lock()
+func (r *snapshotRun) missed(ctx context.Context, sh *fleet.Shard, err error) error {
+	r.Mu.Lock()
 	first := r.whole == 0
-	r.mu.Unlock()
+	r.Mu.Unlock()
 	if ctx.Err() != nil {
 		return nil
 	}
 	if first {
 		return err
 	}
-	r.note(source.Why(source.Missing, sh.address, err))
+	r.Note(source.Why(source.Missing, sh.Address, err))
 	return nil
 }
 
 // share returns the request for one shard: its part of a sample, and no progress,
-// which is told for all shards together.
-func (r *snapshotRun) share(sh *shard) source.Request {
-	req := r.req
+// which is reported for all shards together.
+func (r *snapshotRun) share(sh *fleet.Shard) source.Request {
+	req := r.Request
 	req.Progress = nil
 	if part := req.Part; part != nil {
 		req.Part = func(k *source.Key) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
+			r.Mu.Lock()
+			defer r.Mu.Unlock()
 			part(k)
 		}
 	}
 	if req.Sample > 0 {
 		var keys int64
-		for _, n := range sh.dbs {
+		for _, n := range sh.Databases {
 			keys += n
 		}
-		req.Sample = max(1, req.Sample*max(keys, 1)/max(r.fleet.size(), 1))
+		req.Sample = max(1, req.Sample*max(keys, 1)/max(r.Fleet.Size(), 1))
 	}
 	return req
 }
 
 // finished takes over what the parser says of one snapshot.
-func (r *snapshotRun) finished(sh *shard, sum source.Summary, err error) {
+func (r *snapshotRun) finished(sh *fleet.Shard, sum source.Summary, err error) {
 	switch {
 	case connect.IsKind(err, connect.Broken): // it names the server
-		r.note(source.Why(source.Disconnected, sh.address, err))
+		r.Note(source.Why(source.Disconnected, sh.Address, err))
 	case err != nil:
-		r.note(source.Why(source.Ended, sh.address, err))
+		r.Note(source.Why(source.Ended, sh.Address, err))
 	default:
 		for _, why := range sum.Incomplete {
-			r.note(why.On(sh.address))
+			r.Note(why.On(sh.Address))
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
 	r.whole++
 	r.expected += sum.Expected
 	r.expired += sum.Expired
-	r.notes = appendNew(r.notes, about(sh, sum.Notes)...)
+	r.Notes = scan.AppendNew(r.Notes, about(sh, sum.Notes)...)
 }
 
 // about says of which server lines are.
-func about(sh *shard, lines []string) []string {
+func about(sh *fleet.Shard, lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = sh.address + ": " + line
+		out[i] = sh.Address + ": " + line
 	}
 	return out
 }
 
 // open begins the snapshot of a shard, at a replica where that is possible. The
 // replicas are looked up now: the turn may come long after the run began.
-func (r *snapshotRun) open(ctx context.Context, sh *shard) (*SnapshotStream, error) {
-	if r.Snapshot.options.Role != Primary && !sh.replica {
+func (r *snapshotRun) open(ctx context.Context, sh *fleet.Shard) (*replica.Stream, error) {
+	if r.Snapshot.options.Role != Primary && !sh.Replica {
 		if stream := r.openReplica(ctx, sh); stream != nil {
 			return stream, nil
 		}
 		if r.Snapshot.options.Role == Replica {
-			return nil, &connect.Error{Kind: connect.Unreachable, Server: sh.address,
+			return nil, &connect.Error{Kind: connect.Unreachable, Server: sh.Address,
 				Err:  errors.New("there is no replica in step that makes a snapshot"),
 				Hint: "take the primary: its memory grows by what is written during the snapshot"}
 		}
 	}
-	return OpenSnapshot(ctx, sh.config, r.Snapshot.options.Silence)
+	return replica.Open(ctx, sh.Config, r.Snapshot.options.Silence)
 }
 
-func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStream {
-	info, err := sh.again(ctx)
+func (r *snapshotRun) openReplica(ctx context.Context, sh *fleet.Shard) *replica.Stream {
+	info, err := sh.Again(ctx)
 	if err != nil || !info.Primary() {
 		return nil
 	}
 	for _, address := range slices.DeleteFunc(info.InStep(), notListening) {
-		replica := sh.config.At(address)
-		err := inStep(ctx, replica, info["master_repl_offset"])
-		var stream *SnapshotStream
+		at := sh.Config.At(address)
+		err := inStep(ctx, at, info["master_repl_offset"])
+		var stream *replica.Stream
 		if err == nil {
-			stream, err = OpenSnapshot(ctx, replica, r.Snapshot.options.Silence)
+			stream, err = replica.Open(ctx, at, r.Snapshot.options.Silence)
 		}
 		if err != nil {
-			r.remark(fmt.Sprintf("no snapshot from a replica: %v", err))
+			r.Remark(fmt.Sprintf("no snapshot from a replica: %v", err))
 			continue
 		}
-		r.mu.Lock()
-		sh.replica = true
-		r.mu.Unlock()
+		r.Mu.Lock()
+		sh.Replica = true
+		r.Mu.Unlock()
 		return stream
 	}
 	return nil
 }
 
-func (r *snapshotRun) remark(note string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.notes = appendNew(r.notes, note)
-}
-
-// patience says how long a replica is given to reach what its primary has.
-const patience = 2 * time.Second
-
 func inStep(ctx context.Context, replica connect.Config, offset string) error {
-	conn, err := dial(ctx, replica)
+	conn, err := link.Dial(ctx, replica)
 	if err != nil {
 		return err
 	}
-	defer conn.close()
-	return conn.reaches(ctx, offset)
-}
-
-// reaches waits until a replica has all that its primary had when it named its
-// offset. One that INFO of the primary lists as in step may, in a small server,
-// lack every key.
-func (l *link) reaches(ctx context.Context, offset string) error {
-	want, _ := strconv.ParseInt(offset, 10, 64)
-	for end := time.Now().Add(patience); ; {
-		info, err := l.info(ctx)
-		if err != nil {
-			return err
-		}
-		if has, err := strconv.ParseInt(info["master_repl_offset"], 10, 64); err == nil && has >= want {
-			return nil
-		}
-		if time.Now().After(end) {
-			return &connect.Error{Kind: connect.Unreachable, Server: l.address,
-				Err: errors.New("it lacks what its primary has, or INFO is not allowed")}
-		}
-		if err := sleep(ctx, patience/200); err != nil {
-			return err
-		}
-	}
+	defer conn.Close()
+	return conn.Reaches(ctx, offset)
 }
 
 // notListening are those who only pose as replicas, as we do.
@@ -306,48 +272,36 @@ func notListening(address string) bool {
 	return err != nil || n == 0
 }
 
-// again asks a shard over a new connection: the last one was idle for as
-// long as the snapshot took, and may have been closed for that.
-func (s *shard) again(ctx context.Context) (topology.Info, error) {
-	conn, err := dial(ctx, s.config)
-	if err != nil {
-		return nil, err
-	}
-	s.conn.close()
-	s.conn = conn
-	return conn.info(ctx)
-}
-
 // changes returns the reasons why keys can have slipped between the snapshots. What
 // happens to a server after the moment of its snapshot is none: a flush, other
 // replicas. Nor is a new replication id: the first replica of a server, which we
 // may be, gives it one.
 func (r *snapshotRun) changes(ctx context.Context) (out source.Reasons) {
-	if r.fleet.cluster {
-		_ = sleep(ctx, settle)
+	if r.Fleet.Cluster {
+		_ = link.Sleep(ctx, fleet.GossipTime)
 	}
-	for _, sh := range r.fleet.shards {
-		info, err := sh.again(ctx)
+	for _, sh := range r.Fleet.Shards {
+		info, err := sh.Again(ctx)
 		if err != nil {
-			out = append(out, source.Why(source.Unverified, sh.address, err))
+			out = append(out, source.Why(source.Unverified, sh.Address, err))
 			continue
 		}
 		now := topology.Identify(info)
-		now.Flushes, now.ReplID, now.Loads = sh.before.Flushes, sh.before.ReplID, sh.before.Loads
-		out = append(out, topology.Differences(sh.address, sh.before, now)...)
+		now.Flushes, now.ReplID, now.Loads = sh.Before.Flushes, sh.Before.ReplID, sh.Before.Loads
+		out = append(out, topology.Differences(sh.Address, sh.Before, now)...)
 	}
-	if r.fleet.cluster && len(out) == 0 {
-		out = r.fleet.moved(ctx)
+	if r.Fleet.Cluster && len(out) == 0 {
+		out = r.Fleet.Moved(ctx)
 	}
 	return out
 }
 
 func (r *snapshotRun) summary() source.Summary {
-	sum := r.run.summary()
-	if r.fleet.shards[0].before.Version == "" { // INFO is forbidden
+	sum := r.Run.Summary()
+	if r.Fleet.Shards[0].Before.Version == "" { // INFO is forbidden
 		sum.Expected = r.expected
 	}
-	sum.Expired, sum.Estimated = r.expired, r.run.req.Bytes
+	sum.Expired, sum.Estimated = r.expired, r.Run.Request.Bytes
 	sum.Server = strings.Replace(sum.Server, ", read from", ", snapshots from", 1)
 	if sum.Shards > 1 {
 		sum.Notes = append(sum.Notes, "each shard is shown as it was at its own moment")

@@ -7,6 +7,8 @@ import (
 
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/internal/scan"
 )
 
 // Contents reads whole values, as Scanner.Contents does, from what servers send to their
@@ -15,26 +17,27 @@ import (
 func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest,
 	each func([]source.Content) error) (source.Summary, error) {
 	started := time.Now()
-	t, err := discover(ctx, s.scanner.config, Primary)
+	t, err := fleet.Discover(ctx, s.scanner.config, Primary)
 	if err != nil {
 		return source.Summary{}, err
 	}
-	defer t.close()
-	if err := t.only(ctx, s.scanner.options.OnlyDB); err != nil {
+	defer t.Close()
+	if err := t.Only(ctx, s.scanner.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
 	if req.Begin != nil {
-		now, err := t.shards[0].conn.clock(ctx)
+		now, err := t.Shards[0].Conn.Clock(ctx)
 		if err != nil { // a user for snapshots may lack TIME
 			now = time.Now().UTC()
 		}
-		if err := req.Begin(t.describeShards(), now); err != nil {
+		if err := req.Begin(t.DescribeShards(), now); err != nil {
 			return source.Summary{}, err
 		}
 	}
-	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, source.Request{Progress: req.Progress}, t, nil, started)}
+	r := &snapshotRun{Snapshot: s,
+		Run: scan.NewRun(s.scanner.config, s.scanner.options, source.Request{Progress: req.Progress}, t, nil, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
-	r.read = func(ctx context.Context, sh *shard, in io.Reader) (source.Summary, error, error) {
+	r.read = func(ctx context.Context, sh *fleet.Shard, in io.Reader) (source.Summary, error, error) {
 		return r.contentsOf(ctx, sh, in, req, each)
 	}
 	err = r.all(ctx)
@@ -48,34 +51,34 @@ func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest,
 }
 
 // contentsOf reads the values of one snapshot. The second error is the consumer's.
-func (r *snapshotRun) contentsOf(ctx context.Context, sh *shard, in io.Reader, req ContentsRequest,
+func (r *snapshotRun) contentsOf(ctx context.Context, sh *fleet.Shard, in io.Reader, req ContentsRequest,
 	each func([]source.Content) error) (sum source.Summary, err, consumer error) {
 	one := rdb.ContentsRequest{Largest: req.Largest}
 	if req.Wants != nil {
 		one.Wants = func(name []byte) bool {
-			r.mu.Lock()
-			defer r.mu.Unlock()
+			r.Mu.Lock()
+			defer r.Mu.Unlock()
 			return req.Wants(name)
 		}
 	}
 	if req.Library != nil {
 		one.Library = func(code []byte) error {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			consumer = req.Library(sh.address, code)
+			r.Mu.Lock()
+			defer r.Mu.Unlock()
+			consumer = req.Library(sh.Address, code)
 			return consumer
 		}
 	}
 	sum, err = rdb.New(in, r.reads(sh)).Contents(ctx, one, func(batch []source.Content) error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Mu.Lock()
+		defer r.Mu.Unlock()
 		for i := range batch {
 			if !batch[i].More {
-				r.keys++
+				r.Keys++
 			}
 		}
 		consumer = each(batch)
-		r.progress(false)
+		r.Progress(false)
 		return consumer
 	})
 	return sum, err, consumer

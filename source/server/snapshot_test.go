@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -25,8 +23,8 @@ import (
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/server/internal/replica"
 	"github.com/keywright/keywright/topology"
-	"pgregory.net/rapid"
 )
 
 // transfers lists the two ways in which a server sends a snapshot.
@@ -37,7 +35,7 @@ var transfers = map[string][]kt.Option{
 
 // transfer runs f over both brands and both ways.
 func transfer(t *testing.T, f func(*testing.T, kt.Brand, []kt.Option)) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		for name, options := range transfers {
 			t.Run(name, func(t *testing.T) { f(t, b, options) })
 		}
@@ -100,7 +98,7 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 		s.Do("COPY", "hash", "elsewhere", "DB", "9")
 		s.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 		s.Do("SET", "expired", "v", "PX", "1")
-		seconds := func() int { return atoi(fmt.Sprint(s.Do("TIME").([]any)[0])) }
+		seconds := func() int { return number(fmt.Sprint(s.Do("TIME").([]any)[0])) }
 		was := seconds()
 		until(t, "the key has expired, by a clock that counts whole seconds", func() bool { return seconds() > was+2 })
 		if got, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil ||
@@ -112,7 +110,7 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 			"all":   {Values: func([]byte, source.Kind) bool { return true }},
 			"match": {Match: "*s*", Values: func(_ []byte, k source.Kind) bool { return k == source.Hash }},
 		} {
-			live, a, err1 := scan(t, servertest.Config(t, s.URL()), Options{}, req)
+			live, a, err1 := scanned(t, servertest.Config(t, s.URL()), Options{}, req)
 			snap, b, err2 := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, req)
 			if err1 != nil || err2 != nil || len(live) < 5 || len(live) != len(snap) || len(b.Incomplete) > 0 ||
 				a.Databases != b.Databases || a.Server != b.Server || a.Endpoint != b.Endpoint || a.Keys != b.Keys {
@@ -133,7 +131,7 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 }
 
 // TestSnapshotBytes: what a stream yields is what the server itself would write
-// into a file, whoever reads it in what pieces.
+// into a file, in whatever pieces it is read.
 func TestSnapshotBytes(t *testing.T) {
 	t.Parallel()
 	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
@@ -141,7 +139,7 @@ func TestSnapshotBytes(t *testing.T) {
 		fill(s, 3000)
 		for name, pieces := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r },
 			"bytes": iotest.OneByteReader, "halves": iotest.HalfReader} {
-			stream, err := OpenSnapshot(t.Context(), servertest.Config(t, s.URL()), 0)
+			stream, err := replica.Open(t.Context(), servertest.Config(t, s.URL()), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +149,7 @@ func TestSnapshotBytes(t *testing.T) {
 				t.Errorf("%s: %d bytes, %v, %q", name, len(all), err, stream.ReplID)
 			}
 			if n, err := stream.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-				t.Errorf("behind the end: %d %v", n, err)
+				t.Errorf("after the end: %d %v", n, err)
 			}
 			if err := stream.Close(); err != nil {
 				t.Error(err)
@@ -181,7 +179,7 @@ func TestSnapshotOfOneDatabase(t *testing.T) {
 
 func TestSnapshotTLSAndPassword(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		certs := kt.NewCertificates(t)
 		secure := kt.Start(t, b, with(transfers["diskless"], kt.TLS(certs))...)
 		fill(secure, 20_000)
@@ -213,7 +211,7 @@ func TestSnapshotTLSAndPassword(t *testing.T) {
 // refused with the way out.
 func TestSnapshotPermissions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		file := t.TempDir() + "/users.acl"
 		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser file "+SnapshotACL()+" >secret\n"),
 			0o600); err != nil {
@@ -251,7 +249,7 @@ func TestSnapshotPermissions(t *testing.T) {
 // TestSnapshotWithoutPSYNC: managed services take commands away by renaming them.
 func TestSnapshotWithoutPSYNC(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("rename-command", "PSYNC", ""))...)
 		fill(s, 50)
 		if got, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil ||
@@ -268,7 +266,7 @@ func TestSnapshotWithoutPSYNC(t *testing.T) {
 
 func TestSnapshotCluster(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 1)
 		for _, n := range c.Nodes {
 			n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
@@ -368,7 +366,7 @@ func (m *meeter) Scan(context.Context, source.Request, func([]source.Key) error)
 // a replica that it might promote.
 func TestSnapshotUnderSentinels(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		sen := kt.StartSentinel(t, b, 1, 1)
 		p, s := sen.Primary, sen.Sentinels[0]
 		p.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
@@ -383,7 +381,7 @@ func TestSnapshotUnderSentinels(t *testing.T) {
 		}
 		p.Do("CONFIG", "SET", "rdb-key-save-delay", "200")
 		s.Do("SENTINEL", "DEBUG", "info-period", "50")
-		stream, err := OpenSnapshot(t.Context(), servertest.Config(t, "redis://"+p.Addr()), 0)
+		stream, err := replica.Open(t.Context(), servertest.Config(t, "redis://"+p.Addr()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +423,7 @@ func TestSnapshotNeverFalselyComplete(t *testing.T) {
 		"shut down":  func(s *kt.Server) { _, _ = s.Try("SHUTDOWN", "NOSAVE", "NOW", "FORCE") },
 		"no harm":    nil,
 	}
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		for name, harm := range harms {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -463,7 +461,7 @@ func TestSnapshotNeverFalselyComplete(t *testing.T) {
 func TestSnapshotThroughABadNetwork(t *testing.T) {
 	gate.Skip(t, "the server's timeouts of a bad network depend on the load")
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, with(transfers["diskless"], slow)...)
 		fill(s, 12_000)
 		for says, rules := range map[string]kt.Rules{"was cut after": {CutAfter: 40_000},
@@ -489,11 +487,11 @@ func TestSnapshotThroughABadNetwork(t *testing.T) {
 // the reason is named.
 func TestSnapshotReadTooSlowly(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("repl-timeout", "1"), kt.Config("rdbcompression", "no"),
 			kt.Config("enable-debug-command", "yes"))...)
 		s.Do("DEBUG", "POPULATE", "8000", "key", "4000")
-		stream, err := OpenSnapshot(t.Context(), servertest.Config(t, s.URL()), 0)
+		stream, err := replica.Open(t.Context(), servertest.Config(t, s.URL()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -508,7 +506,7 @@ func TestSnapshotReadTooSlowly(t *testing.T) {
 
 func TestSnapshotOfALonelyReplica(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, kt.Config("replicaof", "127.0.0.1", "1"))
 		if _, _, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{},
 			source.Request{}); !connect.IsKind(err, connect.Unreachable) || !strings.Contains(err.Error(), "lost its primary") {
@@ -543,164 +541,14 @@ func TestSnapshotCancel(t *testing.T) {
 	s.Await("connected_slaves", "0")
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	if _, err := OpenSnapshot(ctx, servertest.Config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
+	if _, err := replica.Open(ctx, servertest.Config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
-	}
-}
-
-// mark is an end mark that does not overlap with itself; tiny is a snapshot.
-const (
-	mark = "f0123456789abcde0123456789abcde012345678"
-	tiny = "REDIS0011\xff12345678"
-)
-
-// TestSnapshotOfHostileServers: what no server should send is an error with a
-// reason, at once or as soon as the silence is long enough.
-func TestSnapshotOfHostileServers(t *testing.T) {
-	t.Parallel()
-	full := "+FULLRESYNC " + mark + " 7\r\n"
-	for _, c := range []struct {
-		name, sent string
-		stay       bool // instead of closing
-		says       string
-	}{
-		{"measured", full + "\n\n$18\r\n" + tiny, true, ""},
-		{"measured, and the changes", full + "$18\r\n" + tiny + "*1\r\n$4\r\nPING\r\n", true, ""},
-		{"marked", "\n\n" + full + "\n$EOF:" + mark + "\r\n" + tiny + mark, true, ""},
-		{"the mark begins within the data", full + "$EOF:" + mark + "\r\n" + mark[:39] + mark[:20] + mark, false, ""},
-		{"nothing", "", true, "no answer in time"},
-		{"closed at once", "", false, "before the snapshot began"},
-		{"newlines only", strings.Repeat("\n", 100), false, "before the snapshot began"},
-		{"loading", "-LOADING Redis is loading the dataset in memory\r\n", true, "try again"},
-		{"no link", "-NOMASTERLINK Can't SYNC while not connected with my master\r\n", true, "lost its primary"},
-		{"failed fork", full + "-ERR BGSAVE failed, replication can't continue\r\n", true, "memory for the fork"},
-		{"continue", "+CONTINUE\r\n", true, "length of a snapshot"},
-		{"no offset", "+FULLRESYNC x\r\n", true, "an id and an offset"},
-		{"another mark", full + "$EOF:" + mark + "\r\n" + tiny + mark[1:] + "x", false, "was cut after"},
-		{"no mark", full + "$EOF:" + mark + "\r\n" + tiny, false, "was cut after"},
-		{"half of the mark", full + "$EOF:" + mark + "\r\n" + tiny + mark[:20], true, "fell silent"},
-		{"garbage", full + "$EOF:" + mark + "\r\n" + strings.Repeat("x", 300_000), false, "was cut after"},
-		{"short mark", full + "$EOF:abc\r\n" + tiny, true, "mark of 40 bytes"},
-		{"beyond 64 bits", full + "$18446744073709551615\r\n" + tiny, true, "length of a snapshot"},
-		{"negative", full + "$-1\r\n", true, "length of a snapshot"},
-		{"no bytes", full + "$0\r\n", true, "length of a snapshot"},
-		{"too short", full + "$19\r\n" + tiny, false, "was cut after"},
-		{"huge", full + "$9223372036854775807\r\n" + tiny, false, "was cut after"},
-		{"endless line", full + strings.Repeat("x", 300_000), false, "wanted a line"},
-		{"http", "HTTP/1.1 400 Bad Request\r\n\r\n", true, "length of a snapshot"},
-	} {
-		silence := time.Minute
-		if c.says == "no answer in time" || c.says == "fell silent" {
-			silence = 200 * time.Millisecond
-		}
-		got, err := streamed(t, pretender(t, c.sent, c.stay), silence)
-		if c.says == "" && (err != nil || len(got) == 0) ||
-			c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
-		}
-		if within := strings.HasSuffix(c.says, " after") || strings.HasPrefix(c.says, "fell"); within &&
-			(!errors.Is(err, io.ErrUnexpectedEOF) || !connect.IsKind(err, connect.Broken)) {
-			t.Errorf("%s: a cut that is none: %v", c.name, err)
-		}
-	}
-}
-
-// TestSnapshotMark: whatever the data, the pieces in which it arrives and those
-// in which it is read, what is before the mark comes out, and nothing else.
-func TestSnapshotMark(t *testing.T) {
-	t.Parallel()
-	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
-		piece := rapid.OneOf(rapid.Map(rapid.IntRange(0, markLength-1), func(n int) string { return mark[:n] }),
-			rapid.StringN(0, 30, -1))
-		data := strings.ReplaceAll(strings.Join(rapid.SliceOf(piece).Draw(t, "data"), ""), mark, "")
-		sizes := rapid.SliceOfN(rapid.IntRange(1, 100), 1, 10)
-		s := &SnapshotStream{ctx: context.Background(), mark: []byte(mark)}
-		s.in = bufio.NewReaderSize(&pieces{rest: data + mark, sizes: sizes.Draw(t, "arrives")}, 64)
-		got, err := io.ReadAll(&pieces{in: s, sizes: sizes.Draw(t, "read")})
-		if err != nil || string(got) != data {
-			t.Fatalf("%q %v, want %q", got, err, data)
-		}
-		s = &SnapshotStream{ctx: context.Background(), mark: []byte(mark)}
-		cut := rapid.IntRange(0, len(data)+markLength-1).Draw(t, "cut")
-		s.in = bufio.NewReader(strings.NewReader((data + mark)[:cut]))
-		if got, err := io.ReadAll(s); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(data, string(got)) {
-			t.Fatalf("cut at %d: %q %v", cut, got, err)
-		}
-	})
-}
-
-// pieces reads at most so many bytes at once, from in or else from rest.
-type pieces struct {
-	in    io.Reader
-	rest  string
-	sizes []int
-	turn  int
-}
-
-func (p *pieces) Read(to []byte) (int, error) {
-	p.turn++
-	to = to[:min(len(to), p.sizes[p.turn%len(p.sizes)])]
-	if p.in != nil {
-		return p.in.Read(to)
-	}
-	n := copy(to, p.rest)
-	if p.rest = p.rest[n:]; n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-func streamed(t *testing.T, address string, silence time.Duration) ([]byte, error) {
-	stream, err := OpenSnapshot(t.Context(), servertest.Config(t, "redis://"+address), silence)
-	if err != nil {
-		return nil, err
-	}
-	defer stream.Close()
-	return io.ReadAll(stream)
-}
-
-// pretender greets like a server and answers PSYNC with anything.
-func pretender(t *testing.T, sent string, stay bool) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var workers sync.WaitGroup
-	t.Cleanup(func() { l.Close(); workers.Wait() })
-	workers.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			workers.Go(func() { defer c.Close(); pretend(c, sent, stay) })
-		}
-	})
-	return l.Addr().String()
-}
-
-func pretend(c net.Conn, sent string, stay bool) {
-	lines := bufio.NewScanner(c)
-	for lines.Scan() {
-		reply := "+OK\r\n"
-		switch lines.Text() {
-		case "PSYNC":
-			_, _ = io.WriteString(c, sent)
-			if !stay {
-				return
-			}
-			continue
-		case "PING", "REPLCONF":
-		default:
-			continue
-		}
-		_, _ = io.WriteString(c, reply)
 	}
 }
 
 var until = expect.Eventually
 
-// Shards are read side by side, but whoever is asked about values and given keys
+// Shards are read side by side, but the consumer that is asked about values and given keys
 // need not be safe for that: the race detector watches.
 func TestValuesAreAskedOneAtATime(t *testing.T) {
 	t.Parallel()

@@ -14,11 +14,11 @@ import (
 // TestStepsOfManyKeys: values are read several in a step, whatever sizes they have, and each once.
 func TestStepsOfManyKeys(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("EVAL", `for i = 1, 3000 do redis.call('SET', 'k'..i, string.rep('x', i % 7 == 0 and 60000 or i % 100)) end`, "0")
 		for _, largest := range []int64{1, 50_000, 0} { // all in parts, some, none
-			got, sum := contents(t, servertest.Config(t, s.URL()), ContentsRequest{Largest: largest})
+			got, sum := contentsOf(t, servertest.Config(t, s.URL()), ContentsRequest{Largest: largest})
 			seen := map[string]bool{}
 			for _, k := range got {
 				if !k.More {
@@ -51,13 +51,13 @@ func calls(t testing.TB, s *kt.Server, command string) int {
 // others away.
 func TestStepsWithKeysOutOfReach(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, b kt.Brand) {
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for i := range 300 {
 			s.Do("SET", map[bool]string{true: "b:", false: "a:"}[i%7 == 3]+strconv.Itoa(i), "x")
 		}
 		s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~a:*", "+@all", "(~* +memory|usage +scan)")
-		got, sum := contents(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), ContentsRequest{})
+		got, sum := contentsOf(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), ContentsRequest{})
 		names := map[string]bool{}
 		for _, k := range got {
 			names[string(k.Name)] = true

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/look"
 	"pgregory.net/rapid"
 )
 
@@ -168,13 +168,13 @@ func TestBytesOf(t *testing.T) {
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		whole := []byte(rapid.String().Draw(t, "text"))
 		n := rapid.IntRange(0, len(whole)).Draw(t, "kept")
-		got := bytesOf(server.LookText{Bytes: whole[:n], Length: int64(len(whole))})
+		got := bytesOf(look.Text{Bytes: whole[:n], Length: int64(len(whole))})
 		if got.Base64 != nil || !utf8.ValidString(got.Text) || !strings.HasPrefix(string(whole), got.Text) ||
 			n-len(got.Text) >= utf8.UTFMax || got.Cut != (n < len(whole)) {
 			t.Errorf("%d bytes of %q: %+v", n, whole, got)
 		}
 	})
-	if got := bytesOf(server.LookText{Bytes: []byte("a\xff"), Length: 2}); string(got.Base64) != "a\xff" ||
+	if got := bytesOf(look.Text{Bytes: []byte("a\xff"), Length: 2}); string(got.Base64) != "a\xff" ||
 		!utf8.ValidString(got.Text) {
 		t.Errorf("%+v", got)
 	}
@@ -191,14 +191,14 @@ func TestSealedIsNotShown(t *testing.T) {
 	for name, text := range map[string]string{"alone": sealed, "of a job": "1 2 3\n" + sealed,
 		"in a document": string(inJSON)} {
 		v := Value{}
-		if got := v.shown(server.LookText{Bytes: []byte(text), Length: int64(len(text))}); !got.Sealed || got.Text != "" ||
+		if got := v.shown(look.Text{Bytes: []byte(text), Length: int64(len(text))}); !got.Sealed || got.Text != "" ||
 			v.Sealed != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	for _, text := range []string{"", "plain", "1 2 3\nplain", base64.StdEncoding.EncodeToString([]byte(keyspaceText))} {
 		v := Value{}
-		if got := v.shown(server.LookText{Bytes: []byte(text), Length: int64(len(text))}); got.Sealed || got.Text != text {
+		if got := v.shown(look.Text{Bytes: []byte(text), Length: int64(len(text))}); got.Sealed || got.Text != text {
 			t.Errorf("%q is taken for a sealed text", text)
 		}
 	}
@@ -207,24 +207,24 @@ func TestSealedIsNotShown(t *testing.T) {
 // TestMissing: an answer says what it leaves out, and says nothing when it is whole.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	text := func(n, length int64) server.LookText { return server.LookText{Bytes: make([]byte, n), Length: length} }
+	text := func(n, length int64) look.Text { return look.Text{Bytes: make([]byte, n), Length: length} }
 	for name, c := range map[string]struct {
-		look server.Look
+		look look.Look
 		want string
 	}{
-		"whole": {server.Look{Facts: server.Facts{Type: "list"}, Size: 1,
-			Elements: []server.LookItem{{Value: text(3, 3)}}}, ""},
-		"elements": {server.Look{Facts: server.Facts{Type: "list"}, Size: 2000,
-			Elements: []server.LookItem{{Value: text(3, 3)}}}, "the first 1 of 2,000 elements"},
-		"bytes": {server.Look{Facts: server.Facts{Type: "string"}, Size: 9,
-			Elements: []server.LookItem{{Value: text(3, 9)}}}, "of all texts together the first 65,536 bytes"},
-		"fields": {server.Look{Facts: server.Facts{Type: "stream"}, Size: 1,
-			Elements: []server.LookItem{{Of: 3, Fields: []server.LookItem{{Value: text(1, 1)}}}}},
+		"whole": {look.Look{Facts: look.Facts{Type: "list"}, Size: 1,
+			Elements: []look.Item{{Value: text(3, 3)}}}, ""},
+		"elements": {look.Look{Facts: look.Facts{Type: "list"}, Size: 2000,
+			Elements: []look.Item{{Value: text(3, 3)}}}, "the first 1 of 2,000 elements"},
+		"bytes": {look.Look{Facts: look.Facts{Type: "string"}, Size: 9,
+			Elements: []look.Item{{Value: text(3, 9)}}}, "of all texts together the first 65,536 bytes"},
+		"fields": {look.Look{Facts: look.Facts{Type: "stream"}, Size: 1,
+			Elements: []look.Item{{Of: 3, Fields: []look.Item{{Value: text(1, 1)}}}}},
 			"of all texts together the first 65,536 bytes"},
-		"a hidden text is not cut": {server.Look{Facts: server.Facts{Type: "hash"}, Size: 1,
-			Elements: []server.LookItem{{Value: server.LookText{Length: 9, Hidden: true}}}}, ""},
-		"too long": {server.Look{Facts: server.Facts{Type: "list"}, Size: 2, TooLong: true,
-			Elements: []server.LookItem{{Value: text(1, 1)}}},
+		"a hidden text is not cut": {look.Look{Facts: look.Facts{Type: "hash"}, Size: 1,
+			Elements: []look.Item{{Value: look.Text{Length: 9, Hidden: true}}}}, ""},
+		"too long": {look.Look{Facts: look.Facts{Type: "list"}, Size: 2, TooLong: true,
+			Elements: []look.Item{{Value: text(1, 1)}}},
 			"the first 1 of 2 elements; the next element has more than 8 MiB"},
 	} {
 		if got := missing(&c.look); got != c.want {

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/look"
 )
 
 // Located describes what there is to say of one key; its JSON names are stable.
@@ -111,7 +111,7 @@ func (l *Located) target(t keyspace.Target, c *match.Captures) {
 
 // Inspect adds what the server says of the key, and compares.
 func (l *Located) Inspect(ctx context.Context, config connect.Config) error {
-	f, err := server.Inspect(ctx, config, l.Key)
+	f, err := look.Inspect(ctx, config, l.Key)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (l *Located) Inspect(ctx context.Context, config connect.Config) error {
 }
 
 // liveFaults compares one live key with its declaration.
-func liveFaults(k *keyspace.Key, f server.Facts) []string {
+func liveFaults(k *keyspace.Key, f look.Facts) []string {
 	var out []string
 	if f.Type != string(k.Kind) {
 		out = append(out, "KW504: it is a "+f.Type+", not a "+string(k.Kind))

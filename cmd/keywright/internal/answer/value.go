@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/seal"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/look"
 )
 
 // Value describes the value of a key, as far as it may be shown; its JSON names are stable.
@@ -66,7 +66,7 @@ const (
 
 // Look reads the value of the key, as far as it may be shown.
 func (l *Located) Look(ctx context.Context, config connect.Config) (*Value, error) {
-	got, err := server.LookAt(ctx, config, server.LookRequest{Key: l.Key, Hides: l.hides,
+	got, err := look.At(ctx, config, look.Request{Key: l.Key, Hides: l.hides,
 		Closed: func(kind string) bool { return l.closed(kind) != "" }})
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (l *Located) hides(field []byte) bool {
 
 // mask takes the members out of a JSON object that are declared encrypted; false: it is no whole object,
 // and nothing of it is shown.
-func (l *Located) mask(got *server.Look) bool {
+func (l *Located) mask(got *look.Look) bool {
 	if l.Declared == nil || got.Type != string(keyspace.String) {
 		return true
 	}
@@ -153,7 +153,7 @@ func (l *Located) mask(got *server.Look) bool {
 	return err == nil
 }
 
-func (v *Value) element(item server.LookItem) (e Element) {
+func (v *Value) element(item look.Item) (e Element) {
 	e.Score = item.Score
 	if item.Name.Bytes != nil {
 		name := bytesOf(item.Name)
@@ -172,7 +172,7 @@ func (v *Value) element(item server.LookItem) (e Element) {
 }
 
 // shown returns a text, unless it is sealed.
-func (v *Value) shown(t server.LookText) Bytes {
+func (v *Value) shown(t look.Text) Bytes {
 	if t.Hidden || looksSealed(t.Bytes) {
 		v.Sealed++
 		return Bytes{Length: t.Length, Sealed: true}
@@ -180,7 +180,7 @@ func (v *Value) shown(t server.LookText) Bytes {
 	return bytesOf(t)
 }
 
-func bytesOf(t server.LookText) Bytes {
+func bytesOf(t look.Text) Bytes {
 	out := Bytes{Length: t.Length, Cut: t.Cut()}
 	text := t.Bytes
 	if out.Cut {
@@ -212,17 +212,17 @@ var ways = map[string]string{
 }
 
 // missing says what is not shown of a value.
-func missing(got *server.Look) string {
+func missing(got *look.Look) string {
 	var words []string
 	n := int64(len(got.Elements))
 	if way := ways[got.Type]; way != "" && n < got.Size {
 		words = append(words, fmt.Sprintf(way, finding.Grouped(n), finding.Grouped(got.Size)))
 	}
-	cut := func(i server.LookItem) bool { return i.Name.Cut() || i.Value.Cut() }
-	if slices.ContainsFunc(got.Elements, func(i server.LookItem) bool {
+	cut := func(i look.Item) bool { return i.Name.Cut() || i.Value.Cut() }
+	if slices.ContainsFunc(got.Elements, func(i look.Item) bool {
 		return cut(i) || len(i.Fields) < i.Of || slices.ContainsFunc(i.Fields, cut)
 	}) {
-		words = append(words, fmt.Sprintf("of all texts together the first %s bytes", finding.Grouped(server.LookBytes)))
+		words = append(words, fmt.Sprintf("of all texts together the first %s bytes", finding.Grouped(look.MaxBytes)))
 	}
 	if got.TooLong {
 		words = append(words, "the next element has more than 8 MiB")

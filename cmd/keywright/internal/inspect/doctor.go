@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 	"github.com/spf13/cobra"
 )
 
@@ -21,11 +21,11 @@ const danger = "danger"
 
 // Diagnosis describes what doctor found; its JSON names are stable.
 type Diagnosis struct {
-	Facts    []server.Fact     `json:"facts"`
+	Facts    []examine.Fact    `json:"facts"`
 	Findings []finding.Finding `json:"findings"`
 	More     []finding.More    `json:"more,omitempty"` // how many of which rule are not in findings
 	Summary  finding.Counts    `json:"summary"`        // of all
-	NotKnown []server.Fact     `json:"not_known"`      // what could not be looked at, and why: no finding is about it
+	NotKnown []examine.Fact    `json:"not_known"`      // what could not be looked at, and why: no finding is about it
 }
 
 func DoctorCommand(a *cli.App) *cobra.Command {
@@ -69,7 +69,7 @@ func diagnose(ctx context.Context, a *cli.App, form, failOn string) error {
 	if err != nil {
 		return err
 	}
-	x, err := server.Examine(ctx, config, a.Now)
+	x, err := examine.Examine(ctx, config, a.Now)
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func diagnose(ctx context.Context, a *cli.App, form, failOn string) error {
 	switch form {
 	case "json":
 		told := finding.NewDocument(d.Findings, doctor.Rules())
-		err = a.JSON(Diagnosis{append([]server.Fact{}, d.Facts...), told.Findings, told.More, told.Summary,
-			append([]server.Fact{}, d.NotKnown...)})
+		err = a.JSON(Diagnosis{append([]examine.Fact{}, d.Facts...), told.Findings, told.More, told.Summary,
+			append([]examine.Fact{}, d.NotKnown...)})
 	case "table":
 		err = printDiagnosis(a, d)
 	default:

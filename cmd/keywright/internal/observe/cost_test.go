@@ -22,6 +22,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 	"github.com/keywright/keywright/topology"
 )
 
@@ -286,7 +287,7 @@ end
 for i = 1, 20 do redis.call('RPUSH', 'jobs:q'..i, 'j') end`, "0")
 	target := watching(t, s, crowd(), 0)
 	began := processed(s)
-	if _, err := server.Examine(t.Context(), target.Server.Config, time.Now); err != nil {
+	if _, err := examine.Examine(t.Context(), target.Server.Config, time.Now); err != nil {
 		t.Fatal(err)
 	}
 	all := float64(processed(s)-began-1) / target.Health.Seconds()

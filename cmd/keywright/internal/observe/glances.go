@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 // readings lists what is read of a server beside audits, each at a pace of its own: what a person on call looks at is
@@ -146,7 +146,7 @@ func (t *Target) rankings(c *keywright.Client) func(context.Context, *keyspace.E
 func (t *Target) diagnoses(ctx context.Context) {
 	for {
 		began := t.Now()
-		x, err := server.Examine(ctx, t.Server.Config, t.Now)
+		x, err := examine.Examine(ctx, t.Server.Config, t.Now)
 		if ctx.Err() != nil {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 // Stamp represents a time as answers have it: RFC 3339 in UTC with milliseconds.
@@ -361,9 +361,9 @@ type Advice struct {
 
 // ServerPage describes what the server is and what is dangerous about it.
 type ServerPage struct {
-	Facts    []server.Fact   `json:"facts"`
+	Facts    []examine.Fact  `json:"facts"`
 	Advice   []Advice        `json:"advice"`
-	NotKnown []server.Fact   `json:"not_known"` // what could not be looked at, and why
+	NotKnown []examine.Fact  `json:"not_known"` // what could not be looked at, and why
 	Shards   []observe.Shard `json:"shards"`
 	Report   *ReportScope    `json:"report,omitempty"`
 	Measured

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/server/examine"
 )
 
 // routes lists the paths of the API.
@@ -265,8 +265,8 @@ func caches(q *request) (any, error) {
 }
 
 func serverPage(q *request) (any, error) {
-	out := ServerPage{Measured: q.of(q.state.Server.Mark), Facts: []server.Fact{}, Advice: []Advice{},
-		NotKnown: []server.Fact{}, Shards: []observe.Shard{}}
+	out := ServerPage{Measured: q.of(q.state.Server.Mark), Facts: []examine.Fact{}, Advice: []Advice{},
+		NotKnown: []examine.Fact{}, Shards: []observe.Shard{}}
 	if d := q.state.Server.Value; d != nil {
 		out.Facts, out.Advice = append(out.Facts, d.Facts...), append(out.Advice, advice(d.Findings)...)
 		out.NotKnown = append(out.NotKnown, d.NotKnown...)

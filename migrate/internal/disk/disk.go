@@ -1,0 +1,297 @@
+// Package disk is the folder of the sources of a migration, and in it the engine's own files: locks, the phases, and
+// what takes the place of a file at once. It does not know what is in the sources.
+package disk
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// Disk represents the folder of the sources, and in it the engine's own files.
+type Disk struct {
+	Root string // of the sources
+	Own  string // ROOT/.keywright/NAME
+	At   func(point string) error
+}
+
+// The folders below own.
+const (
+	LockFolder    = "locks"
+	ProcessFolder = "processes"
+)
+
+// New returns the folder of the sources. at is called at points at which tests end the process.
+func New(root, name string, at func(string) error) (*Disk, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	if is, err := os.Stat(root); err != nil {
+		return nil, err
+	} else if !is.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", root)
+	}
+	d := &Disk{Root: root, Own: filepath.Join(root, ".keywright", name), At: at}
+	for _, sub := range []string{LockFolder, ProcessFolder} {
+		if err := os.MkdirAll(filepath.Join(d.Own, sub), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Source returns the path of a file of the sources. A name that leads out of their folder is
+// refused; a symbolic link is followed.
+func (d *Disk) Source(file string) (string, error) {
+	local := filepath.FromSlash(file)
+	if !filepath.IsLocal(local) {
+		return "", fmt.Errorf("%q is no file below the folder of the sources", file)
+	}
+	path := filepath.Join(d.Root, local)
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	return real, err
+}
+
+// Lock represents a lock that is held until free.
+type Lock struct{ F *os.File }
+
+// Free gives the lock back.
+func (l *Lock) Free() {
+	if l != nil {
+		_ = filelock.Close(l.F)
+	}
+}
+
+// TryLock takes the lock of a name, or gives nil if another has it.
+func (d *Disk) TryLock(path string, shared bool) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	take := filelock.Lock
+	if shared {
+		take = filelock.Share
+	}
+	switch err = take(f); {
+	case errors.Is(err, filelock.ErrInUse):
+		return nil, f.Close()
+	case err != nil:
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Lock{f}, nil
+}
+
+// Lock waits for a lock as long as ctx lives.
+func (d *Disk) Lock(ctx context.Context, path string, shared bool) (*Lock, error) {
+	for {
+		l, err := d.TryLock(path, shared)
+		if l != nil || err != nil {
+			return l, err
+		}
+		if err := Pause(ctx, time.Millisecond+rand.N(2*time.Millisecond)); err != nil {
+			return nil, fmt.Errorf("waiting for %s: %w", filepath.Base(path), err)
+		}
+	}
+}
+
+// Pause waits, and fails if ctx ends meanwhile.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Room returns a file for what does not fit into memory. It has no name from the beginning, so
+// that a process that dies leaves none; where that cannot be, it goes when it is closed.
+func (d *Disk) Room() (record.Spill, error) {
+	f, err := os.CreateTemp(d.Own, "room-*")
+	if err != nil {
+		return nil, err
+	}
+	if os.Remove(f.Name()) != nil {
+		return &named{f}, nil
+	}
+	return f, nil
+}
+
+// named represents a file that goes when it is closed.
+type named struct{ *os.File }
+
+// Close closes and removes the file.
+func (f *named) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+
+// LockPath returns the lock of a source file: beside the engine's files, since the source
+// itself is replaced.
+func (d *Disk) LockPath(file string) string {
+	sum := sha256.Sum256([]byte(file))
+	return filepath.Join(d.Own, LockFolder, hex.EncodeToString(sum[:12]))
+}
+
+// PartLock returns the lock of a part: who writes a file of it shares it.
+func (d *Disk) PartLock(part string) string {
+	return filepath.Join(d.Own, LockFolder, "part-"+part)
+}
+
+// ChangeLock returns the lock of changes of phase.
+func (d *Disk) ChangeLock() string { return filepath.Join(d.Own, LockFolder, "change") }
+
+// Replacement represents a file that is written beside the one whose place it takes. Only the
+// holder of the file's lock makes one, so that its name is always the same, and what a
+// killed process has left is written over.
+type Replacement struct {
+	d    *Disk
+	path string
+	Temp string
+}
+
+// Prepare writes a replacement to the disk.
+func (d *Disk) Prepare(path string, write func(io.Writer) error) (*Replacement, error) {
+	r := &Replacement{d, path, filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".keywright.tmp")}
+	mode := os.FileMode(0o600)
+	if is, err := os.Stat(path); err == nil {
+		mode = is.Mode().Perm()
+	}
+	f, err := os.OpenFile(r.Temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return nil, err
+	}
+	// The mode that was given is cut by the umask, and is not that of a file that a killed
+	// process has left.
+	if err = errors.Join(f.Chmod(mode), d.At("temp")); err == nil {
+		err = write(f)
+	}
+	if err == nil {
+		err = errors.Join(f.Sync(), d.At("synced"))
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		r.Drop()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Drop removes what was written.
+func (r *Replacement) Drop() { _ = os.Remove(r.Temp) }
+
+// Commit puts it in place. renamed says that it is, also where the folder could not be
+// made durable.
+func (r *Replacement) Commit() (renamed bool, err error) {
+	if err := r.d.At("rename"); err != nil {
+		r.Drop()
+		return false, err
+	}
+	if err := os.Rename(r.Temp, r.path); err != nil {
+		r.Drop()
+		return false, err
+	}
+	if err := r.d.At("renamed"); err != nil {
+		return true, err
+	}
+	return true, errors.Join(filelock.SyncFolder(filepath.Dir(r.path)), r.d.At("folder"))
+}
+
+// write replaces one of the engine's own files.
+func (d *Disk) write(path string, text []byte) error {
+	r, err := d.Prepare(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+	if err == nil {
+		_, err = r.Commit()
+	}
+	return err
+}
+
+// WriteJSON replaces one of the engine's own files.
+func (d *Disk) WriteJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.write(path, append(text, '\n'))
+}
+
+// maxOwn bounds the files of the engine that are read at once.
+const maxOwn = 4 << 20
+
+// ReadJSON reads one of the engine's own files; there is false where there is none.
+func ReadJSON(path string, value any) (there bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var text bytes.Buffer
+	if n, err := io.Copy(&text, io.LimitReader(f, maxOwn+1)); err != nil {
+		return true, err
+	} else if n > maxOwn {
+		return true, fmt.Errorf("%s has more than %d MiB", path, maxOwn>>20)
+	}
+	if err := json.Unmarshal(text.Bytes(), value); err != nil {
+		return true, fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	return true, nil
+}
+
+// LockWait bounds how long a write waits for the locks of a file.
+const LockWait = 30 * time.Second
+
+// Open opens a file of the sources; nil if there is none.
+func (d *Disk) Open(file string) (*sourceFile, error) {
+	path, err := d.Source(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	is, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &sourceFile{f, file, is}, nil
+}
+
+// sourceFile represents a file as it was when it was opened: the engine replaces files, and does
+// not write into them.
+type sourceFile struct {
+	*os.File
+	name string
+	Was  os.FileInfo
+}
+
+// ErrWrittenMeanwhile reports a file that a program has written into while it was read.
+var ErrWrittenMeanwhile = errors.New("the file was written while it was read, by a program that does not replace it")
+
+// Unchanged is nil if a file is as it was when it was opened.
+func Unchanged(f *sourceFile) error {
+	is, err := f.Stat()
+	if err == nil && (is.Size() != f.Was.Size() || !is.ModTime().Equal(f.Was.ModTime())) {
+		err = fmt.Errorf("%s: %w", f.name, ErrWrittenMeanwhile)
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package sources
+
+import (
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// Ordered reports whether a record is all that a key has, in its order.
+func Ordered(kind keyspace.RecordKind) bool {
+	return kind == keyspace.ElementRecord || kind == keyspace.EntryRecord
+}
+
+// EndOf returns when records end; the zero time: they do not.
+func EndOf(records []*record.Record) time.Time {
+	if len(records) == 0 {
+		return time.Time{}
+	}
+	return records[0].Ends
+}
+
+// EditsOf returns the edits of a file that make a record what is given.
+func EditsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
+	if len(records) == 0 {
+		return []record.Edit{{Record: &record.Record{Move: mv.Move, Key: id.Key, Sub: id.Sub}, Delete: true}}
+	}
+	out := make([]record.Edit, len(records))
+	for i, r := range records {
+		out[i] = record.Edit{Record: r}
+	}
+	return out
+}
+
+// Different compares the records of one ID: those of a list one by one.
+func Different(mv MoveOf, file, stored []*record.Record) (out []record.Difference) {
+	file = Living(file)
+	for i := range max(len(file), len(stored)) {
+		var a, b *record.Record
+		if i < len(file) {
+			a = file[i]
+		}
+		if i < len(stored) {
+			b = stored[i]
+		}
+		if out = append(out, mv.Same(a, b)...); len(out) > 100 {
+			break
+		}
+	}
+	return out
+}
+
+// Living returns records of a file without those that have ended.
+func Living(records []*record.Record) []*record.Record {
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(records), func(r *record.Record) bool {
+		return !r.Ends.IsZero() && !r.Ends.After(now)
+	})
+}
+
+// Group represents the records of one ID: one, or the elements of a list.
+type Group struct {
+	ID      record.ID
+	Records []*record.Record
+}
+
+// BatchBytes says how many bytes of records are read before they go to Redis, however few they are.
+const BatchBytes = 4 << 20
+
+// Bytes returns about how many bytes the records have.
+func (g Group) Bytes() (n int) {
+	for _, r := range g.Records {
+		n += len(r.Key) + len(r.Sub) + len(r.Value)
+		for i := range r.Fields {
+			n += len(r.Fields[i].Value)
+		}
+	}
+	return n
+}
