@@ -121,6 +121,9 @@ func TestLookAtLargeElements(t *testing.T) {
 			s.Do("HSET", "hash", "f"+strconv.Itoa(i), large)
 			s.Do("XADD", "stream", strconv.Itoa(i+1)+"-1", "a", large)
 		}
+		for range 2 * MaxElements {
+			s.Do("RPUSH", "middle", large[:2000])
+		}
 		s.Do("RPUSH", "mixed", "small")
 		s.Do("RPUSH", "mixed", strings.Repeat("x", 9<<20))
 		for i := range 2000 {
@@ -131,11 +134,14 @@ func TestLookAtLargeElements(t *testing.T) {
 			many = append(many, "f"+strconv.Itoa(i), "")
 		}
 		s.Do(many...)
-		for _, key := range []string{"list", "hash", "stream", "mixed", "wide"} {
+		for _, key := range []string{"list", "middle", "hash", "stream", "mixed", "wide"} {
 			l := seenOf(t, s, Request{Key: []byte(key)})
 			kept := 0
 			for _, e := range l.Elements {
 				kept += len(e.Name.Bytes) + len(e.Value.Bytes)
+				if key == "middle" && len(e.Value.Bytes) == 0 {
+					t.Error("an element of which nothing is kept is listed")
+				}
 				for _, f := range e.Fields {
 					kept += len(f.Name.Bytes) + len(f.Value.Bytes)
 				}
