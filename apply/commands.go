@@ -29,7 +29,7 @@ var changeCommands = []string{
 
 // renameCommands say what a rename sends beside that: it moves jobs of queues one by one.
 var renameCommands = []string{
-	"hdel", "hexists", "hget", "hset", "lrange", "lrem", "rename", "rpush", "zadd", "zrange", "zrem",
+	"hdel", "hexists", "hget", "hlen", "hset", "lrange", "lrem", "rename", "rpush", "zadd", "zrange", "zrem",
 	"zscan", "zscore",
 }
 

@@ -11,15 +11,17 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// mergeGuards lists the guards of the script that moves jobs: what is there before, what a command
-// answers after a rename, and the guard without which it answers something else, or the rename
-// ends with an error.
-var mergeGuards = []struct {
+type mergeGuard struct {
 	name           string
 	set            []string // commands
 	ask, want      string
 	guard, instead string
-}{
+}
+
+// mergeGuards lists the guards of the script that moves jobs: what is there before, what a command
+// answers after a rename, and the guard without which it answers something else, or the rename
+// ends with an error.
+var mergeGuards = []mergeGuard{
 	{"a job whose id is taken stays", []string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "SET {work:a}:job:x new"},
 		"GET {work:a}:job:x", "new", "if job and call('EXISTS', new) == 1 or", "if"},
 	{"the other jobs go",
@@ -56,7 +58,24 @@ var mergeGuards = []struct {
 		"HGET {work:a}:runs x", "1", "call('HDEL', KEYS[3], '')\n", "\n"},
 }
 
+// countGuards lists those of the script that gives a queue's state its new name.
+var countGuards = []mergeGuard{
+	{"counts are added", []string{"HSET {jobs:a}:state enqueued 3", "HSET {work:a}:state enqueued 4 paused 1"},
+		"HGET {work:a}:state enqueued", "7", " + (tonumber(was) or 0)", ""},
+	{"a state with more than a count stays", []string{"HSET {jobs:a}:state enqueued 3 tat 9", "HSET {work:a}:state enqueued 4"},
+		"HGET {jobs:a}:state enqueued", "3", " and call('HLEN', KEYS[1]) == 1", ""},
+	{"a count is added once", []string{"HSET {jobs:a}:state enqueued 3", "HSET {work:a}:state enqueued 4"},
+		"EXISTS {jobs:a}:state", "0", "    call('UNLINK', KEYS[1])\n", ""},
+	{"another field is no count", []string{"HSET {jobs:a}:state paused 1", "HSET {work:a}:state enqueued 4"},
+		"HGET {jobs:a}:state paused", "1", "if not was then", "if false then"},
+}
+
 func TestMergeGuards(t *testing.T) {
+	testMergeGuards(t, mergeGuards, apply.MutateMerge)
+	testMergeGuards(t, countGuards, apply.MutateRename)
+}
+
+func testMergeGuards(t *testing.T, guards []mergeGuard, mutate func(guard, instead string) (func(), bool)) {
 	s := kt.Start(t, kt.Valkey)
 	clients := applytest.Open(t, s.URL())
 	after := keyspaceOf(queueAfter)
@@ -64,7 +83,7 @@ func TestMergeGuards(t *testing.T) {
 	must(t, err)
 	rule, err := plan.NewRename(after, pairs, plan.RenameOptions{Merge: true})
 	must(t, err)
-	for _, c := range mergeGuards {
+	for _, c := range guards {
 		answer := func() string {
 			s.Do("CONFIG", "SET", "maxmemory", "0")
 			s.Do("FLUSHALL")
@@ -81,7 +100,7 @@ func TestMergeGuards(t *testing.T) {
 		if c.want != "" && got != c.want || strings.HasPrefix(got, "error") || got == "-1" && c.want == "" {
 			t.Errorf("%s: %s", c.name, got)
 		}
-		restore, ok := apply.MutateMerge(c.guard, c.instead)
+		restore, ok := mutate(c.guard, c.instead)
 		if !ok {
 			t.Fatalf("the script has no %q", c.guard)
 		}

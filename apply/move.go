@@ -357,7 +357,7 @@ func (r *changes) remove(ctx context.Context, c kernel.Raw, s *keyChange, key st
 	}
 	script := func(sum string) kernel.Command {
 		return eval(c.B(), "rename", keys, "drop", strconv.Itoa(sets), sum,
-			strconv.FormatInt(was.Expires, 10))
+			strconv.FormatInt(was.Expires, 10), "")
 	}
 	for attempt := range restore.Attempts {
 		if attempt > 0 && !restore.Pause(ctx, attempt, err) {

@@ -318,7 +318,7 @@ func (s *keyChange) renaming(c kernel.Raw) kernel.Command {
 		return c.B().Renamenx().Key(string(s.key)).Newkey(s.To).Build()
 	}
 	keys := s.conditions(string(s.key), s.To)
-	return eval(c.B(), "rename", keys, "rename", strconv.Itoa(len(s.Busy)), "", "")
+	return eval(c.B(), "rename", keys, "rename", strconv.Itoa(len(s.Busy)), "", "", s.Count)
 }
 
 // conditions returns the keys that the script is given.

@@ -7,6 +7,7 @@
 -- ARGV[2] sets: how many sorted sets
 -- ARGV[3] digest: to drop it: SHA-1 of what DUMP says without the last ten bytes ('' any)
 -- ARGV[4] ends: with a digest: its expiry in Unix ms (0 none)
+-- ARGV[5] count: to rename it: a field; a hash that has no other one is added to the hash that is there ('' none)
 -- Returns: 'done', or why not: 'gone', 'works', 'lease', 'taken', 'changed'
 -- Bound: O(1) per key, and the size of a small value
 -- Round trips: 1
@@ -24,7 +25,15 @@ for i = from + sets, #KEYS do
   if call('EXISTS', KEYS[i]) == 1 then return 'lease' end
 end
 if ARGV[1] == 'rename' then
-  if call('RENAMENX', KEYS[1], KEYS[2]) == 0 then return 'taken' end
+  local was, there
+  if ARGV[5] ~= '' and call('TYPE', KEYS[1]).ok == 'hash' and call('HLEN', KEYS[1]) == 1 then
+    was, there = call('HGET', KEYS[1], ARGV[5]), call('HGET', KEYS[2], ARGV[5])
+  end
+  if call('RENAMENX', KEYS[1], KEYS[2]) == 0 then
+    if not was then return 'taken' end
+    call('HSET', KEYS[2], ARGV[5], string.format('%.0f', (tonumber(there or 0) or 0) + (tonumber(was) or 0)))
+    call('UNLINK', KEYS[1])
+  end
   return 'done'
 end
 if ARGV[3] ~= '' then

@@ -282,6 +282,9 @@ func (r *Rename) other(k *source.Key, p *pair, to *pattern.Pattern) (string, boo
 // the rest of it.
 var lastRoles = []string{"", "delayed", "dead", "leases"}
 
+// queueCount is the field of a queue's state that counts its jobs.
+const queueCount = "enqueued"
+
 // conditions adds what must hold in the same step, by what the key is of its construct.
 func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 	if p.key == nil || r.Copied {
@@ -320,6 +323,9 @@ func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 	if queue && r.Merge && s.How == Move {
 		if s.Last = !s.Last; !s.Last { // what is left of the jobs comes after what names them
 			s.Merge = r.merging(k, p)
+		}
+		if p.key.Role == "state" {
+			s.Count = queueCount
 		}
 	}
 	return s, ""

@@ -69,6 +69,7 @@ type Step struct {
 	Last       bool     // it is changed after all that are not
 	Twice      []Names  // of a queue that goes as a whole: keys that may not be there under both names
 	Merge      *Merge   // its elements go to the key with the new name, which may be there; nil: the key goes
+	Count      string   // of Move: a field; a hash without others is added to the hash with the new name
 	Superseded bool     // of Drop: also if To is another value
 	Members    *Members // of Retag, and of Move before it: what it holds gets new names; nil: nothing does
 }

@@ -3,7 +3,8 @@
 -- KEYS[2] runs
 -- KEYS[3] leases
 -- KEYS[4] dead
--- KEYS[5…] key: the lanes, after them two per job: the job, and its unique name (or the job again)
+-- KEYS[5] state
+-- KEYS[6…] key: the lanes, after them two per job: the job, and its unique name (or the job again)
 -- ARGV[1] lanes: how many
 -- ARGV[2] ttl: of the queue's keys in ms (0: none)
 -- ARGV[3] channel
@@ -24,6 +25,7 @@
 -- include: time
 -- include: look
 -- include: known
+-- include: count
 local now = clock()
 local stamp = string.format('%.0f', now)
 local delayed, runs, leases, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -58,7 +60,7 @@ end
 local out, jobs, taken = {}, {}, {}
 local function plan(n, i)
   local id, lane, at, window, request = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
-  local job, name = KEYS[5 + lanes + 2 * n], KEYS[6 + lanes + 2 * n]
+  local job, name = KEYS[6 + lanes + 2 * n], KEYS[7 + lanes + 2 * n]
   local line = string.format('q1 %s %s %s %s ', stamp, names[lane], ARGV[i + 5], request == '' and '-' or request)
   if new[job] then return '=' .. id end
   local there = redis.pcall('GETRANGE', job, 0, 255)
@@ -93,7 +95,7 @@ local over, left, results = {}, {}, {}
 local asked = {}
 for _, j in ipairs(jobs) do
   if j.request ~= '' then asked[#asked + 1] = j.id end
-  if j.due then length('ZCARD', delayed) else length('LLEN', KEYS[4 + j.lane]) end
+  if j.due then length('ZCARD', delayed) else length('LLEN', KEYS[5 + j.lane]) end
 end
 if #asked > 0 then
   local found = look(redis.pcall('HMGET', runs, unpack(asked)), runs)
@@ -115,12 +117,13 @@ if #asked > 0 then
   end
 end
 local first = lengths[delayed] and look(redis.pcall('ZRANGE', delayed, 0, 0, 'WITHSCORES'), delayed)[2]
+local was = counted(KEYS[5])
 local sooner, waking = false, false
 for _, j in ipairs(jobs) do
   if j.due then
     sooner = sooner or not first or j.due < tonumber(first)
   else
-    waking = waking or lengths[KEYS[4 + j.lane]] == 0 -- a sleeper has found all lanes empty
+    waking = waking or lengths[KEYS[5 + j.lane]] == 0 -- a sleeper has found all lanes empty
   end
 end
 if sooner or waking then may(channel) end
@@ -152,9 +155,10 @@ if #later > 0 then
   if sooner then redis.call('PUBLISH', channel, 'due ' .. database) end
 end
 for lane, ids in pairs(pushed) do
-  local key = KEYS[4 + lane]
+  local key = KEYS[5 + lane]
   redis.call('RPUSH', key, unpack(ids))
   if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 end
+if #jobs > 0 then count(KEYS[5], was, #jobs, ttl) end
 if waking then redis.call('PUBLISH', channel, 'ready ' .. database) end
 return out

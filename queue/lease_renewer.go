@@ -221,7 +221,8 @@ func numbers(m kernel.Value, most int) []int64 {
 // happens without.
 var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
-// leave takes the worker off the list of those that live, if there is time for it.
+// leave takes the worker off the list of those that live, if there is time for it. The last one takes the count of jobs
+// with it: of a queue without workers no key stays.
 func (c *workerPool[T]) leave() {
 	if c.calling.Err() != nil {
 		return
@@ -232,8 +233,11 @@ func (c *workerPool[T]) leave() {
 	for n := range answers {
 		answers[n] = answerOf + c.seat(n)
 	}
-	for _, r := range raw.DoMulti(ctx, raw.B().Zrem().Key(c.q.keys.Workers).Member(c.name).Build(),
-		raw.B().Hdel().Key(c.q.keys.State).Field(answers...).Build()) {
-		_ = r.Error() // else it is forgotten in a day
+	// What fails here is forgotten in a day.
+	replies := raw.DoMulti(ctx, raw.B().Zrem().Key(c.q.keys.Workers).Member(c.name).Build(),
+		raw.B().Hdel().Key(c.q.keys.State).Field(answers...).Build(),
+		raw.B().Exists().Key(c.q.keys.Workers).Build())
+	if others, err := replies[2].AsInt64(); err == nil && others == 0 {
+		_ = raw.Do(ctx, raw.B().Hdel().Key(c.q.keys.State).Field("enqueued").Build()).Error()
 	}
 }

@@ -20,12 +20,12 @@ type senders struct {
 // line describes what jobs that travel together have in common: the form of the call and
 // all that its header has.
 type line struct {
-	form                                 form
-	entry, ttl                           string
-	lanes                                string
-	plain                                string // the key of the default lane
-	job                                  Name
-	leases, delayed, dead, runs, channel string
+	form                                        form
+	entry, ttl                                  string
+	lanes                                       string
+	plain                                       string // the key of the default lane
+	job                                         Name
+	leases, delayed, dead, runs, state, channel string
 }
 
 func newSenders(*keywright.Client) *senders {
@@ -88,7 +88,7 @@ func (q Queue[T]) sender(f form) *coalesce.Coalescer[piece, put] {
 func (q Queue[T]) findSender(f form) *coalesce.Coalescer[piece, put] {
 	k := q.keys
 	name := line{f, q.entry.Name, q.ttl(), strings.Join(q.laneKeys(), "\n"), k.plain().Key, k.Job, k.Leases,
-		k.Delayed, k.Dead, k.Runs, k.Channel}
+		k.Delayed, k.Dead, k.Runs, k.State, k.Channel}
 	return kernel.Part(q.client, newSenders).byQueue.get(name, func() *coalesce.Coalescer[piece, put] {
 		put := func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) }
 		return coalesce.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())

@@ -27,7 +27,10 @@ type Stats struct {
 	Delayed   int64
 	NextDue   time.Duration // until the first delayed job is due; negative: overdue
 	Dead      int64
-	Workers   []WorkerStats
+	// Enqueued is how many jobs were put into the queue, with those that are done. It grows until the last worker leaves,
+	// the TTL of the queue is over, or the server loses the key: then it begins with 0 again.
+	Enqueued int64
+	Workers  []WorkerStats
 }
 
 // LaneStats represents one lane.
@@ -77,7 +80,7 @@ func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 }
 
 func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
-	const own = 11
+	const own = 12
 	if len(out) != own+2*len(q.keys.Lanes) {
 		return s, fmt.Errorf("the script answered %d values", len(out))
 	}
@@ -91,7 +94,7 @@ func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
 	now := number(0)
 	paused, _ := out[1].ToString()
 	s = Stats{Paused: paused != "", Leased: number(2), Zombies: number(3), Delayed: number(4), Dead: number(6),
-		Overdue: number(8), OldestRun: time.Duration(number(9)) * time.Microsecond, Unseen: number(10)}
+		Overdue: number(8), OldestRun: time.Duration(number(9)) * time.Microsecond, Unseen: number(10), Enqueued: number(11)}
 	if due := number(5); s.Delayed > 0 {
 		s.NextDue = time.Duration(due-now) * time.Millisecond
 	}

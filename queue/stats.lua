@@ -10,16 +10,17 @@
 -- ARGV[2] after: and after it
 -- ARGV[3] limit: ms after which a run is overdue
 -- Returns: {server time in ms, paused, leased, of them expired, delayed, due of the first, dead, {worker, counts as dead
---   at, …}, runs that are overdue, µs since the oldest was claimed, leased jobs that were not looked at for that, length
---   and time of the first job per lane …}
+--   at, …}, runs that are overdue, µs since the oldest was claimed, leased jobs that were not looked at for that, jobs that
+--   came, length and time of the first job per lane …}
 -- Bound: O(lanes), and 1,000 workers and runs
 -- Round trips: 1
 -- include: time
 -- include: look
 local ms, micros = clock()
 local now = string.format('%.0f', ms)
+local state = redis.call('HMGET', KEYS[4], 'paused', 'enqueued')
 local out = {
-  now, redis.call('HGET', KEYS[4], 'paused') or '', redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', now),
+  now, state[1] or '', redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', now),
   redis.call('ZCARD', KEYS[2]), redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or '0', redis.call('ZCARD', KEYS[3]),
   redis.call('ZRANGE', KEYS[5], 0, 999, 'WITHSCORES'),
 }
@@ -30,7 +31,7 @@ for _, run in ipairs(#ids > 0 and redis.call('HMGET', KEYS[6], unpack(ids)) or {
   oldest = math.min(oldest, since)
   if micros - since > tonumber(ARGV[3]) * 1000 then overdue = overdue + 1 end
 end
-out[9], out[10], out[11] = overdue, string.format('%.0f', micros - oldest), out[3] - #ids
+out[9], out[10], out[11], out[12] = overdue, string.format('%.0f', micros - oldest), out[3] - #ids, state[2] or '0'
 for i = 7, #KEYS do
   out[#out + 1] = redis.call('LLEN', KEYS[i])
   local time

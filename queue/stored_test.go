@@ -51,6 +51,14 @@ func TestStoredMutations(t *testing.T) {
 		"what is known stays":                 {"RunsForget", "redis.pcall('HRANDFIELD', runs, 10)", "{}"},
 		"a pause has the TTL of the jobs": {"PauseOutlivesTheTTL", "redis.call('PERSIST', KEYS[1]) -- a queue",
 			"-- a queue"},
+		"a count gives a pause the TTL of the jobs": {"Enqueued$", "if ttl > 0 and not was[1]", "if ttl > 0"},
+		"a count has no TTL":                        {"Enqueued$", "redis.call('PEXPIRE', state, ttl)", ""},
+		"a count does not look first": {"Enqueued$", "look(redis.pcall('HMGET', state, 'paused', 'enqueued'), state)",
+			"redis.pcall('HMGET', state, 'paused', 'enqueued')"},
+		"a repetition is counted": {"Enqueued$", "count(KEYS[2], was, #ids, ttl)",
+			"count(KEYS[2], was, #KEYS - 2, ttl)"},
+		"a job that is there is counted": {"Enqueued$", "if #jobs > 0 then count(KEYS[5], was, #jobs, ttl)",
+			"if #out > 0 then count(KEYS[5], was, #out, ttl)"},
 		"a pause begins with what is refused": {"PauseWithFullMemory",
 			"redis.call('HDEL', KEYS[1], 'paused') -- also first",
 			"if ARGV[1] ~= 'pause' then redis.call('HDEL', KEYS[1], 'paused') end -- also first"},
@@ -121,7 +129,7 @@ func TestLateEnqueue(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	enqueue := func() {
-		s.Do("EVAL", queue.Plain(), "2", "mail", "{mail}:job:a", "0", "{mail}:ready", "12", "-1", "-", "0", "x")
+		s.Do("EVAL", queue.Plain(), "3", "mail", "{mail}:state", "{mail}:job:a", "0", "{mail}:ready", "12", "-1", "-", "0", "x")
 	}
 	enqueue()
 	ran, leave := make(chan int64, 10), make(chan struct{})

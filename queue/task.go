@@ -51,12 +51,12 @@ func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	k := q.keys
 	if f == plain {
-		return append(make([]string, 0, 1+jobs), k.plain().Key), parts.Args("plain", jobs, "ttl", q.ttl(),
+		return append(make([]string, 0, 2+jobs), k.plain().Key, k.State), parts.Args("plain", jobs, "ttl", q.ttl(),
 			"channel", k.Channel, "from", strconv.Itoa(len(k.Job.Before)+1), "to", strconv.Itoa(-len(k.Job.After)-1),
 			"lane_name", cmp.Or(k.plain().Name, noName), "database", q.database())
 	}
-	keys = make([]string, 0, 4+len(k.Lanes)+2*jobs)
-	keys = append(append(keys, k.Delayed, k.Runs, k.Leases, k.Dead), q.laneKeys()...)
+	keys = make([]string, 0, 5+len(k.Lanes)+2*jobs)
+	keys = append(append(keys, k.Delayed, k.Runs, k.Leases, k.Dead, k.State), q.laneKeys()...)
 	return keys, parts.Args("enqueue", 7*jobs, "lanes", strconv.Itoa(len(k.Lanes)), "ttl", q.ttl(),
 		"channel", k.Channel, "database", q.database(), "before", k.Job.Before, "after", k.Job.After,
 		"result_before", k.Result.Before, "result_after", k.Result.After, "lane_names", q.laneNames(),

@@ -151,7 +151,7 @@ var needless = map[string]string{
 		"ZADD was refused, or it ends with it",
 	"lock release: error lock/look.lua": "the common case has written nothing if it goes on: its " +
 		"ZADD was refused, or it ends with it",
-	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":     "the length of each lane was looked at before",
+	"queue enqueue: RPUSH KEYS[5+lane] queue/enqueue.lua":     "the length of each lane was looked at before",
 	"queue job: LREM key queue/job.lua":                       "the length of each lane was looked at before",
 	"queue reconcile: RPUSH KEYS[4+p[1]] queue/reconcile.lua": "place has read the length of each lane before",
 	"ranking window: unpack(call) ranking/window.lua":         "the size of each period was read before",

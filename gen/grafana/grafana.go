@@ -245,6 +245,8 @@ func (l *layout) queues() {
 	l.row("Queues")
 	l.line("Waiting", "short", `keywright_queue_jobs{`+l.of+`,state="waiting"}`, place+"{{entry}} {{queue}}", "")
 	l.line("Age of the first job", "s", "keywright_queue_oldest_seconds{"+l.of+"}", place+"{{entry}} {{queue}}", "")
+	l.line("Jobs that come", "short", "rate(keywright_queue_enqueued_total{"+l.of+"}[5m])", place+"{{entry}} {{queue}}",
+		"How many a second.")
 	l.line("Running and delayed", "short", `keywright_queue_jobs{`+l.of+`,state=~"running|zombie|delayed"}`,
 		place+"{{entry}} {{queue}} {{state}}", "A zombie's lease has ended and no worker has taken it.")
 	l.line("Dead", "short", `keywright_queue_jobs{`+l.of+`,state="dead"}`, place+"{{entry}} {{queue}}", "",

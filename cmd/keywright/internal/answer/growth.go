@@ -2,12 +2,16 @@ package answer
 
 import "time"
 
-// Growth says how a queue has changed from one reading to a later one. A queue counts neither the jobs that came nor
-// those that left, so only what is left of both is known: a queue that does as much as it gets has a growth of zero.
+// Growth says how a queue has changed from one reading to a later one. Came − Left is by how much Open and Dead have
+// grown together.
 type Growth struct {
 	Over float64 `json:"over_seconds"` // from the one reading to the other
-	Open int64   `json:"open"`         // jobs that came less those that left: how many more there are that are not dead
+	Open int64   `json:"open"`         // how many more jobs there are that are not dead
 	Dead int64   `json:"dead"`         // how many more dead ones; below zero where some were retried or discarded
+	// Came and Left are absent where the queue has not counted all jobs that came between the two readings: its state was
+	// lost, or a version that does not count put them there.
+	Came *int64 `json:"came,omitempty"` // jobs that were put into the queue
+	Left *int64 `json:"left,omitempty"` // jobs that left it: done, cancelled, discarded, or their TTL was over
 }
 
 // Past holds the two readings that a growth is counted from. The zero value has none.
@@ -16,8 +20,11 @@ type Past struct{ since, next dated }
 // dated holds what a reading has counted, by title.
 type dated struct {
 	at     time.Time
-	queues map[string]Growth // open and dead
+	queues map[string]counts
 }
+
+// counts are what a queue held at a reading, and how many jobs had come until then.
+type counts struct{ open, dead, came int64 }
 
 // spanOfGrowth is for how long a reading is kept to count from, at least.
 const spanOfGrowth = time.Minute
@@ -33,15 +40,27 @@ func (q *Queues) Grow(at time.Time, before Past) {
 	if from.at.IsZero() {
 		from = q.next
 	}
-	now := dated{at, map[string]Growth{}}
+	now := dated{at, map[string]counts{}}
 	for i := range q.Queues {
 		one := &q.Queues[i]
-		now.queues[one.Title()] = Growth{Open: one.Jobs - one.Dead, Dead: one.Dead}
+		is := counts{one.Jobs - one.Dead, one.Dead, one.Enqueued}
+		now.queues[one.Title()] = is
 		if was, known := from.queues[one.Title()]; known && at.After(from.at) {
-			one.Growth = &Growth{at.Sub(from.at).Seconds(), one.Jobs - one.Dead - was.Open, one.Dead - was.Dead}
+			one.Growth = is.since(was, at.Sub(from.at))
 		}
 	}
 	if q.next.at.IsZero() {
 		q.next = now
 	}
+}
+
+// since returns what has changed. A job that left is one that came and is not there.
+func (is counts) since(was counts, over time.Duration) *Growth {
+	g := &Growth{Over: over.Seconds(), Open: is.open - was.open, Dead: is.dead - was.dead}
+	came := is.came - was.came
+	left := came - g.Open - g.Dead
+	if counted := is.came > 0 || is.open+is.dead == 0; counted && came >= 0 && left >= 0 {
+		g.Came, g.Left = &came, &left
+	}
+	return g
 }

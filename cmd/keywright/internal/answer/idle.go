@@ -39,16 +39,26 @@ func (r *Reader) idle(ctx context.Context, all []instance) ([]*Queue, error) {
 		return nil, err
 	}
 	var left []resting
+	var empty [][]string
 	for i := range all {
 		if some[i] {
 			out[i] = nil
 			continue
 		}
-		left = append(left, rest[i])
+		left, empty = append(left, rest[i]), append(empty, jobs[i])
 	}
 	for chunk := range slices.Chunk(left, mostNamed/2) {
 		if err := r.resting(ctx, chunk); err != nil {
 			return nil, err
+		}
+	}
+	// A job that came meanwhile is counted already: its queue is read whole, so that none is taken for one that left.
+	if some, err = r.present(ctx, empty); err != nil {
+		return nil, err
+	}
+	for i, q := range left {
+		if some[i] {
+			*q.of = nil
 		}
 	}
 	return out, nil
@@ -99,7 +109,7 @@ func (r *Reader) resting(ctx context.Context, all []resting) error {
 			asked = append(asked, question{q.of, hasWorkers})
 		}
 		if stated[i] {
-			commands = append(commands, raw.B().Hget().Key(q.state).Field("paused").Build())
+			commands = append(commands, raw.B().Hmget().Key(q.state).Field("paused", "enqueued").Build())
 			asked = append(asked, question{q.of, hasState})
 		}
 	}
@@ -125,12 +135,12 @@ type question struct {
 	take func(q *Queue, reply kernel.Reply, now []string) error
 }
 
-// hasState notes whether a queue is paused.
+// hasState notes whether a queue is paused, and how many jobs came.
 func hasState(q *Queue, reply kernel.Reply, _ []string) error {
-	paused, err := reply.ToString()
-	q.Paused = paused != ""
-	if kernel.IsNil(err) {
-		return nil
+	fields, err := reply.AsStrSlice()
+	if err == nil && len(fields) == 2 {
+		q.Paused = fields[0] != ""
+		q.Enqueued, err = strconv.ParseInt(cmp.Or(fields[1], "0"), 10, 64)
 	}
 	return err
 }

@@ -39,6 +39,8 @@ type Queue struct {
 	Buried  []DeadJob         `json:"dead_jobs,omitempty"`  // with --dead, at most --limit of them
 	Left    int64             `json:"not_listed,omitempty"` // with --dead: dead jobs that --limit leaves out
 	Growth  *Growth           `json:"growth,omitempty"`     // absent: not known, there is one reading of it
+	// Enqueued is how many jobs the queue has counted, with those that are gone.
+	Enqueued int64 `json:"enqueued"`
 }
 
 // Title tells a queue from others of its entry.
@@ -104,7 +106,7 @@ func readQueue(ctx context.Context, q queue.Queue[string], most int64) (r Queue,
 		return r, err
 	}
 	r = Queue{Paused: s.Paused, Running: s.Leased - s.Zombies, Zombies: s.Zombies, Delayed: s.Delayed, Dead: s.Dead,
-		Overdue: s.Overdue, Run: s.OldestRun.Seconds(), Unseen: s.Unseen, Lanes: []Lane{}, Workers: []finding.JSONKey{}}
+		Overdue: s.Overdue, Run: s.OldestRun.Seconds(), Unseen: s.Unseen, Enqueued: s.Enqueued, Lanes: []Lane{}, Workers: []finding.JSONKey{}}
 	r.Jobs = s.Leased + s.Delayed + s.Dead
 	for _, l := range s.Lanes {
 		r.Lanes = append(r.Lanes, Lane{l.Name, l.Length, l.Oldest.Seconds()})

@@ -72,7 +72,7 @@ hand; pause and resume stop and start the claiming of jobs.`,
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
 	f.DurationVar(&o.over, "over", 0,
-		"read twice, so long after each other, and show how each queue has grown; at most 10m")
+		"read twice, so long after each other, and show how many jobs came and left; at most 10m")
 	c.AddCommand(queuesDeadCommand(a, "retry"), queuesDeadCommand(a, "discard"), queuesCancelCommand(a),
 		queuesRunCommand(a), queuesRepairCommand(a), queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
 	return c
@@ -121,16 +121,25 @@ func read(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keysp
 	return report, err
 }
 
-// growth says by how many jobs a minute a queue has grown, the dead ones aside.
-func growth(q *answer.Queue) string {
-	if q.Growth == nil {
-		return "not known"
+// rates says how many jobs a minute came into a queue and left it, and by how many it has grown, the dead ones aside.
+func rates(q *answer.Queue) (in, out, growth string) {
+	in, out, growth = "not known", "not known", "not known"
+	if g := q.Growth; g != nil {
+		growth = aMinute("%+.*f/min", g.Open, g.Over)
+		if g.Came != nil {
+			in, out = aMinute("%.*f/min", *g.Came, g.Over), aMinute("%.*f/min", *g.Left, g.Over)
+		}
 	}
-	each := float64(q.Growth.Open) / q.Growth.Over * 60
+	return in, out, growth
+}
+
+// aMinute writes a count over seconds as one a minute: with a decimal place below ten.
+func aMinute(form string, n int64, over float64) string {
+	each, places := float64(n)/over*60, 0
 	if math.Abs(each) < 10 {
-		return fmt.Sprintf("%+.1f/min", each)
+		places = 1
 	}
-	return fmt.Sprintf("%+.0f/min", each)
+	return fmt.Sprintf(form, places, each)
 }
 
 // sayLeft says on standard error what a limit left out of the document.
@@ -148,20 +157,21 @@ func printQueues(a *cli.App, report *answer.Queues, grown bool) error {
 	var rows [][]string
 	columns := len(queueColumns)
 	if !grown {
-		columns--
+		columns -= 3
 	}
 	for _, q := range report.Queues {
 		for i, l := range q.Lanes {
-			row := []string{"", l.Lane, terminal.Count(l.Jobs), cli.Seconds(l.Oldest), "", "", "", "", "", "", "", "", ""}
+			row := []string{"", l.Lane, terminal.Count(l.Jobs), cli.Seconds(l.Oldest), "", "", "", "", "", "", "", "", "", "", ""}
 			if row = row[:columns]; i == 0 {
 				state := ""
 				if q.Paused {
 					state = "paused"
 				}
 				row[0] = q.Title()
+				in, out, growth := rates(&q)
 				copy(row[4:],
 					[]string{terminal.Count(q.Running), cli.CountOrNone(q.Zombies), overdue(q), cli.CountOrNone(q.Delayed),
-						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state, growth(&q)})
+						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state, in, out, growth})
 			}
 			rows = append(rows, row)
 		}
@@ -175,12 +185,13 @@ func printQueues(a *cli.App, report *answer.Queues, grown bool) error {
 	return terminal.Table(a.Out, queueColumns[:columns], rows)
 }
 
-// queueColumns has the one of growth at last.
+// queueColumns has those of rates at last.
 var queueColumns = []terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
 	{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
 	{Title: "overdue", Right: true, Drop: 2},
 	{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
-	{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}, {Title: "growth", Right: true}}
+	{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}, {Title: "in", Right: true},
+	{Title: "out", Right: true}, {Title: "growth", Right: true, Drop: 6}}
 
 // overdue says how many runs of a queue last too long, and for how many that is not known.
 func overdue(q answer.Queue) string {

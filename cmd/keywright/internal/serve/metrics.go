@@ -195,6 +195,8 @@ func measureQueues(x *exposition, id string, st observe.State) {
 			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs),
 				append(labels, "state", part.state)...)
 		}
+		x.count("keywright_queue_enqueued_total", "Jobs that were put into a queue, as it counts them.",
+			float64(q.Enqueued), labels...)
 		x.count("keywright_queue_deaths_total", "Jobs that have died while the queue was watched.",
 			float64(st.Queues.Value.Died[q.Title()]), labels...)
 		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", row.Oldest, labels...)

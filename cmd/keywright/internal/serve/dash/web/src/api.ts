@@ -368,7 +368,7 @@ export interface Queue {
   oldest_seconds: number;
   workers: Key[];
   dead_workers?: Key[];
-  growth?: { over_seconds: number; open: number; dead: number }; // absent: not known yet, there is one reading
+  growth?: { over_seconds: number; open: number; dead: number; came?: number; left?: number }; // absent: not known yet, there is one reading
 }
 
 /** How far a search for dead jobs is: it looks at all of them. */

@@ -69,5 +69,5 @@ export const plural = (n: number, one: string, many = `${one}s`): string => `${c
 /** rate writes how many more there are a minute. */
 export function rate(more: number, seconds: number): string {
   const each = (more / seconds) * 60;
-  return `${signed(each, (n) => (n < 10 ? n.toFixed(1) : brief(Math.round(n))))}/min`;
+  return `${each < 10 ? each.toFixed(1) : brief(Math.round(each))}/min`;
 }

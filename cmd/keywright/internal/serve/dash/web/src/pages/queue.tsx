@@ -9,7 +9,7 @@ import { Answer, Empty } from "../ui/states";
 import { Table } from "../ui/table";
 import { Trend } from "../ui/trend";
 import { Typed } from "../ui/typed";
-import { Growth, QueueName } from "./queues";
+import { Flow, QueueName } from "./queues";
 
 const dead = (target: string, q: Queue, query: URLSearchParams): string =>
   at(["t", target, "queues", q.entry, q.instance, "dead"], { error: query.get("error") ?? undefined, text: query.get("text") ?? undefined });
@@ -254,7 +254,8 @@ function Whole({ target, q, me }: { target: string; q: Queue; me: Me }) {
         <Figure name="Waiting" value={brief(q.waiting)} more={q.oldest_seconds > 0 && `the oldest for ${duration(q.oldest_seconds)}`} />
         <Figure name="Running" value={brief(q.running)} more={q.zombies > 0 ? `${plural(q.zombies, "worker is", "workers are")} dead` : undefined} tone={q.zombies > 0 ? "warning" : ""} />
         <Figure name="Delayed" value={brief(q.delayed)} />
-        <Figure name="Came − left" value={<Growth q={q} />} more={q.growth && `over ${duration(q.growth.over_seconds)}, the dead aside`} />
+        <Figure name="In" value={<Flow q={q} of="came" />} more={q.growth && `over ${duration(q.growth.over_seconds)}`} />
+        <Figure name="Out" value={<Flow q={q} of="left" />} more="done, cancelled, discarded" />
         <Figure name="Dead" value={brief(q.dead)} tone={q.dead > 0 ? "error" : "good"} />
       </Figures>
       <div class="grid">

@@ -22,12 +22,14 @@ export function QueueName({ q }: { q: Queue }) {
   );
 }
 
-/** Growth says how many jobs came less those that left, and over how long that was counted. */
-export function Growth({ q }: { q: Queue }) {
-  if (!q.growth) return <span class="note">not known yet</span>;
-  const { open, over_seconds: over } = q.growth;
-  return <span title={`${count(open)} in ${duration(over)}: jobs that came less those that left`}>{rate(open, over)}</span>;
+/** Flow says how many jobs came into a queue or left it, and over how long that was counted. */
+export function Flow({ q, of }: { q: Queue; of: "came" | "left" }) {
+  const { [of]: n, over_seconds: over = 0 } = q.growth ?? {};
+  if (n === undefined) return <span class="note">{q.growth ? "not counted" : "not known yet"}</span>;
+  return <span title={`${count(n)} jobs ${of} in ${duration(over)}`}>{rate(n, over)}</span>;
 }
+
+const perSecond = (q: Queue, of: "came" | "left"): number => (q.growth?.[of] ?? 0) / (q.growth?.over_seconds ?? 1);
 
 export function QueuesPage({ target }: { target: string }) {
   const path = at(["t", target, "queues"], { limit: "10000" });
@@ -75,14 +77,8 @@ export function QueuesPage({ target }: { target: string }) {
                   },
                   { id: "waiting", title: "Waiting", num: true, sort: (q) => q.waiting, cell: (q) => count(q.waiting) },
                   { id: "age", title: "Oldest", num: true, sort: (q) => q.oldest_seconds, cell: (q) => (q.oldest_seconds > 0 ? duration(q.oldest_seconds) : "–") },
-                  {
-                    id: "growth",
-                    title: "Came − left",
-                    num: true,
-                    minor: true,
-                    sort: (q) => (q.growth ? q.growth.open / q.growth.over_seconds : 0),
-                    cell: (q) => <Growth q={q} />,
-                  },
+                  { id: "in", title: "In", num: true, minor: true, sort: (q) => perSecond(q, "came"), cell: (q) => <Flow q={q} of="came" /> },
+                  { id: "out", title: "Out", num: true, minor: true, sort: (q) => perSecond(q, "left"), cell: (q) => <Flow q={q} of="left" /> },
                   { id: "running", title: "Running", num: true, minor: true, sort: (q) => q.running, cell: (q) => count(q.running) },
                   { id: "delayed", title: "Delayed", num: true, minor: true, sort: (q) => q.delayed, cell: (q) => count(q.delayed) },
                   { id: "workers", title: "Workers", num: true, minor: true, sort: (q) => q.workers.length, cell: (q) => count(q.workers.length) },
