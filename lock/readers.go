@@ -54,7 +54,7 @@ func (r *lockWaiters) putBack(all []*waiter) {
 	}
 }
 
-// seen returns how many have come to the room.
+// seen returns how many waiters have joined.
 func (r *lockWaiters) seen() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -109,7 +109,7 @@ func (all *localWaiters) deliverAll(e *subscription, text string) {
 	}
 }
 
-// deliver never waits: a waiter that has mail unread looks at the server anyway.
+// deliver never waits: a waiter with unread messages looks at the server anyway.
 func (w *waiter) deliver(text string) {
 	select {
 	case w.inbox <- text:

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// localWaiters describes where the waiters of one process wait, one room per lock. Only one
+// localWaiters describes where the waiters of one process wait, one lockWaiters per lock. Only one
 // of them is in the server's queue: a process that dies leaves one dead place
 // there, and a wake-up concerns one goroutine.
 type localWaiters struct {
@@ -102,7 +102,7 @@ type waiter struct {
 	token      string
 	claim      string          // how long it may take to show that it lives, in ms; set when it first asks
 	peers      *lockWaiters    // nil for those that do not wait for others of their process
-	link       link            // in the room's line
+	link       link            // in the line of peers
 	came       uint64          // its number among those who came
 	gone       bool            // it has left while a call was to let it in
 	group      group           // of readers
@@ -168,7 +168,7 @@ func (l Lock) busy() bool {
 	return all.byMain[l.keys.Main] != nil
 }
 
-// join puts a waiter into the room of its lock. Its turn has come at once if
+// join adds a waiter to those of its lock. Its turn has come at once if
 // none of this process is before it.
 func (w *waiter) join() {
 	all, main := w.lock.localWaiters(), w.lock.keys.Main
@@ -196,7 +196,7 @@ func (all *localWaiters) open(w *waiter) {
 	}
 }
 
-// next returns the waiter after the one that held the lock or was in the queue. Without one the room is removed.
+// next returns the waiter after the one that held the lock or was in the queue. Without one r is removed.
 func (r *lockWaiters) next() *waiter {
 	if r == nil {
 		return nil

@@ -25,7 +25,7 @@ import (
 	"github.com/keywright/keywright/keyspace/load"
 )
 
-// trackerTest represents a book with a clock that is moved by hand.
+// trackerTest represents a tracker with a clock that is moved by hand.
 type trackerTest struct {
 	*testing.T
 	*Tracker

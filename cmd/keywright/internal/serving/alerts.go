@@ -29,16 +29,16 @@ func (o *alerting) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.alerts, "alerts", "keywright-alerts.json", "with --webhooks: the file that keeps what was sent")
 }
 
-// alerter represents the book of alerts, and what sends them.
+// alerter holds the tracker of alerts, and what sends them.
 type alerter struct {
 	*cli.App
 	book  *alert.Tracker
 	hooks []alert.Webhook
 	path  string   // of the silences
-	lock  *os.File // nil: the book has no file
+	lock  *os.File // nil: the tracker has no file
 }
 
-// newAlerter opens the book of alerts, which has a file where --webhooks tells of them.
+// newAlerter opens the tracker of alerts, which has a file where --webhooks tells of them.
 func newAlerter(a *cli.App, o *Serving) (*alerter, error) {
 	if o.webhooks == "" {
 		if o.silences != "" {
