@@ -1,4 +1,4 @@
-// Package gather lets many goroutines share calls to a server: what they ask
+// Package coalesce lets many goroutines share calls to a server: what they ask
 // while calls are under way goes together with the next one. A caller that is
 // alone waits for no one; a hundred cost as much as a few.
 //

@@ -111,7 +111,7 @@ func (s *Server) Follow(part string, epoch uint64, ticket string, keep bool) Put
 	return Put{Part: part, Epoch: epoch, Ticket: ticket, keep: keep, Seen: s.Seen.Of(part), Now: time.Now()}
 }
 
-// put writes records to Redis, and gives a word for each: what was done.
+// Write writes records to Redis, and gives a word for each: what was done.
 func (s *Server) Write(ctx context.Context, p Put) ([]string, error) {
 	if err := s.prepare(ctx, &p); err != nil {
 		return nil, err

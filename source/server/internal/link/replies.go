@@ -53,7 +53,7 @@ func Unavailable(err error) bool {
 		answer.Code == "NOPERM" && !AboutKeys(answer.Message))
 }
 
-// AboutKeys: the command is permitted, the key or channel is not.
+// AboutKeys reports whether a command is permitted, and its key or channel is not.
 func AboutKeys(message string) bool {
 	return strings.Contains(message, "access") &&
 		(strings.Contains(message, "key") || strings.Contains(message, "channel"))
