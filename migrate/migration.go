@@ -371,7 +371,8 @@ func (m *Migration) confirmed(p disk.Phases) map[string]uint64 {
 // Move returns the move of that name, nil if there is none.
 func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }
 
-// connects tries until there is a client, or the process ends. It delays nothing else; Close waits for the try under way.
+// connects tries until there is a client, or the process ends. It delays nothing else; Close waits for the try under
+// way.
 func (m *Migration) connects() {
 	defer m.work.Done()
 	for m.link.Connect(m.life) != nil && disk.Pause(m.life, time.Second) == nil {

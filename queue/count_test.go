@@ -12,8 +12,8 @@ import (
 )
 
 // TestEnqueued: a queue counts each job that comes, once, with those that are gone; a job that is refused since another
-// has its id is none. The count shares the TTL of the queue's keys, but for a queue that is paused. A state of a wrong type
-// refuses the job.
+// has its id is none. The count shares the TTL of the queue's keys, but for a queue that is paused. A state of a wrong
+// type refuses the job.
 func TestEnqueued(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -73,7 +74,13 @@ func ServerFailure(err error) error {
 				"the server has no database of that number")
 		}
 	}
-	return &Exit{code, "cannot use the server: " + failed.Err.Error(), failed.Hint}
+	hint := failed.Hint
+	if _, ok := errors.AsType[net.Error](failed.Err); ok { // it was not reached: as commands say it that only read
+		if e, ok := errors.AsType[*connect.Error](connect.Explain("", failed.Err)); ok {
+			hint = e.Hint
+		}
+	}
+	return &Exit{code, "cannot use the server: " + failed.Err.Error(), hint}
 }
 
 // ErrDatabase0 is returned where keys would go to a database that a cluster does not have.

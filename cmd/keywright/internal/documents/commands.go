@@ -198,7 +198,7 @@ func flags(set *pflag.FlagSet) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return "| flag | meaning | default |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"
+	return "| flag | meaning | default | variable |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"
 }
 
 // standard returns a flag's default, where there is one to speak of.

@@ -35,9 +35,10 @@ func QueuesCommand(a *cli.App) *cobra.Command {
 		Short: "What the queues of the keyspace hold; retry, discard and repair with a plan",
 		Long: `Lists the queues: jobs per lane and how long the first one has waited, jobs that
 run, those whose worker is dead (zombies), delayed and dead jobs, workers. --dead lists
-dead jobs with their reasons. --over reads twice, and shows by how much each queue has
-grown in between: a queue counts neither what comes nor what leaves, so that is what can
-be known of both.
+dead jobs with their reasons. --over reads twice, and shows how many jobs a minute came
+into each queue and left it, and by how much it has grown. A job that is done, cancelled,
+discarded or expired has left; a dead one has not. Where the queue's count began again in
+between, as when its last worker leaves, what came and left is not known.
 
 keywright queues retry and discard take ids of dead jobs, all, or all that match, and
 cancel takes jobs that wait; repair looks at every
@@ -54,6 +55,9 @@ hand; pause and resume stop and start the claiming of jobs.`,
 			}
 			if o.over < 0 || o.over > mostOver {
 				return cli.Usage("write --over 10s", "--over %v: it takes up to %v", o.over, mostOver)
+			}
+			if o.over > 0 && o.dead && o.output != "json" {
+				return cli.Usage("write one of the two, or -o json", "the list of --dead does not show what --over asks for")
 			}
 			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
@@ -121,11 +125,19 @@ func read(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keysp
 	return report, err
 }
 
-// rates says how many jobs a minute came into a queue and left it, and by how many it has grown, the dead ones aside.
+// workers says how many workers live, and how many are dead.
+func workers(q *answer.Queue) string {
+	if len(q.Gone) == 0 {
+		return fmt.Sprint(len(q.Workers))
+	}
+	return fmt.Sprintf("%d, %d dead", len(q.Workers), len(q.Gone))
+}
+
+// rates says how many jobs a minute came into a queue and left it, and by how many it has grown, with the dead ones.
 func rates(q *answer.Queue) (in, out, growth string) {
 	in, out, growth = "not known", "not known", "not known"
 	if g := q.Growth; g != nil {
-		growth = aMinute("%+.*f/min", g.Open, g.Over)
+		growth = aMinute("%+.*f/min", g.Open+g.Dead, g.Over)
 		if g.Came != nil {
 			in, out = aMinute("%.*f/min", *g.Came, g.Over), aMinute("%.*f/min", *g.Left, g.Over)
 		}
@@ -171,7 +183,7 @@ func printQueues(a *cli.App, report *answer.Queues, grown bool) error {
 				in, out, growth := rates(&q)
 				copy(row[4:],
 					[]string{terminal.Count(q.Running), cli.CountOrNone(q.Zombies), overdue(q), cli.CountOrNone(q.Delayed),
-						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state, in, out, growth})
+						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), workers(&q), state, in, out, growth})
 			}
 			rows = append(rows, row)
 		}

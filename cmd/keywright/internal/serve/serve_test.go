@@ -90,8 +90,8 @@ type rig struct {
 	runs   atomic.Bool // its clock runs
 }
 
-// now returns when the rig began, unless its clock runs. Readings are made every 50 ms, so that by a clock that runs they
-// are old as soon as a machine is busy. By one that does not run none is old, and a history has no point of now.
+// now returns when the rig began, unless its clock runs. Readings are made every 50 ms, so that by a clock that runs
+// they are old as soon as a machine is busy. By one that does not run none is old, and a history has no point of now.
 func (r *rig) now() time.Time {
 	if r.runs.Load() {
 		return time.Now()

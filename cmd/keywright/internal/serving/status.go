@@ -32,8 +32,8 @@ func StatusCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say what is wrong now: late and dead jobs, lag, memory, replicas",
-		Long: `Says what is wrong on a server now, in the order of the harm it does, each with since when,
-how much and what helps: memory that runs short, replicas that are lost, jobs whose worker
+		Long: `Says what is wrong on a server now, in the order of the harm it does, each with how much
+and what helps, and since when where the server knows it: memory that runs short, replicas that are lost, jobs whose worker
 is dead, queues that are late, dead jobs, groups of streams that are late, entities that
 are not swept. Quiet is one line.
 

@@ -23,7 +23,8 @@ func Refused(err error) (bool, error) {
 	return false, err
 }
 
-// KindOf returns the type that a server names: Unknown for a key that is not there, Module for one that is no built-in type.
+// KindOf returns the type that a server names: Unknown for a key that is not there, Module for one that is no built-in
+// type.
 func KindOf(name []byte) source.Kind {
 	switch string(name) {
 	case "string":
