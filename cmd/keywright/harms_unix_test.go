@@ -128,18 +128,21 @@ func TestVerbsOverConnectionsThatBreak(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, 100)
-			requests := p.whole(t, &v)
-			for range min(gate.Count(t, "KEYWRIGHT_KILLS", 1, 8), 50) {
+			requests, some := p.whole(t, &v), false
+			rounds := min(gate.Count(t, "KEYWRIGHT_KILLS", 1, 8), 50)
+			for n := 0; n < rounds || !some && n < rounds+10; n++ {
 				p.reset(t, &v)
 				cmd := runProgram(t, p.dir, p.words(v.line)...)
 				said, broken := p.halt.harmed(t, cmd, moment(p.r, requests), true, func() {})
 				if !cmd.ProcessState.Success() {
 					t.Logf("it gave up: %s", said)
-				} else if !broken {
-					t.Error("no connection was broken")
 				}
+				some = some || broken // a run that sends fewer requests than the first one may end before the drawn one
 				p.again(t, &v)
 				v.check(t, p)
+			}
+			if !some {
+				t.Error("no connection was broken")
 			}
 		})
 	}

@@ -377,7 +377,7 @@ func (p *proof) channel(user, name string, excess []acl.Excess) {
 
 // examples lists the arguments of the commands that warnings name.
 var examples = map[string][]string{
-	"SET": {"SET", "", "x"}, "GET": {"GET", ""}, "HSET": {"HSET", "", "f", "x"}, "HGET": {"HGET", "", "f"},
+	"SET": {"SET", "", "x"}, "GET": {"GET", ""}, "GETEX": {"GETEX", "", "PX", "1"}, "HSET": {"HSET", "", "f", "x"}, "HGET": {"HGET", "", "f"},
 	"LPUSH": {"LPUSH", "", "x"}, "LRANGE": {"LRANGE", "", "0", "1"},
 	"SADD": {"SADD", "", "x"}, "SMEMBERS": {"SMEMBERS", ""}, "ZADD": {"ZADD", "", "1", "x"},
 	"ZRANGE": {"ZRANGE", "", "0", "1"}, "XADD": {"XADD", "", "*", "f", "x"},

@@ -59,6 +59,8 @@ func (b *builder) latch() {
 	{"keyspace/schema/keyspace.schema.json", "            \"counter\",\n", "            \"latch\",\n"},
 	{"keyspace/schema/keyspace.schema.json", latchSchema[:strings.Index(latchSchema, `"latch"`)] + `"counter"`,
 		latchSchema},
+	{"keyspace/schema/keyspace.schema.json", untypedSchema, // what an entry without a type may have
+		"              \"needs\": {},\n              \"waiting\": {},\n"},
 	{"keyspace/parts/parts.go", "keyspace.Script: nil,\n",
 		"keyspace.Latch: {main, {\"Waiting\", \"waiting\", Whole, momentary}},\n"},
 	{"keyspace/parts/options.go", "keyspace.Script: nil,\n", "keyspace.Latch: nil, "},
@@ -73,6 +75,13 @@ func (b *builder) latch() {
 	{"keyspace/load/testdata/constructs.txt", "  limit: {key: \"l:{ip}\"",
 		"  latch: {key: \"latch:{id}\", type: latch, needs: 3, ttl: 1h}\n"},
 }
+
+// untypedSchema is in the branch of the schema of an entry without a type, and in no other one.
+const untypedSchema = `              "shared": {
+                "$ref": "#/definitions/property_shared"
+              },
+              "order": {
+`
 
 // latchSchema is a branch of the schema, up to the next one.
 const latchSchema = `        {
