@@ -89,7 +89,7 @@ func TestStoredMutations(t *testing.T) {
 		"a lane is where it was":              {"Steps", "return lanes[name] or 1", "return 1"},
 		"what is due waits for the next look": {"Steps", "more = more or full and moved > 0", ""},
 		"a script takes long for few commands": {"Backlogs$/^due", "local stamp, fence = string.format('%.0f', now)",
-			"for _ = 1, 5000000 do end local stamp, fence = string.format('%.0f', now)"},
+			"for _ = 1, 50000000 do end local stamp, fence = string.format('%.0f', now)"},
 		"a script takes all that is due": {"Backlogs$/^mixed", "local most = 100", "local most = 100000"},
 		"a script passes over all that is gone": {"Backlogs$/^gone",
 			"until stop or #some < need or got == wanted or looked > wanted + most",
