@@ -321,6 +321,7 @@ func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error
 	if err != nil {
 		return err
 	}
+	defer cli.LimitMemory()()
 	keys := sources.ArchiveKeys(ctx, a, &o.Unlocking)
 	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
