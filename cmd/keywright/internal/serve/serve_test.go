@@ -179,7 +179,7 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	r.until(changes, func(s observe.State) bool {
 		return s.Audit != nil && s.Server.Value != nil && s.Queues.Value != nil && len(s.Queues.Value.Queues) == 1 &&
 			s.Streams.Value != nil && len(s.Streams.Value.Streams) == 1 && s.Rankings.Value != nil &&
-			len(s.Rankings.Value.Rankings) == 1 && s.Shards.Value != nil && s.Moves.Value != nil
+			len(s.Rankings.Value.Rankings) == 1 && s.Shards.Value != nil && s.Moves.Value != nil && s.Locks.Value != nil
 	})
 	return r
 }
