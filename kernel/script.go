@@ -118,7 +118,7 @@ func (s *Script) byText(b rueidis.Builder, keys, args []string) rueidis.Complete
 type Shared struct {
 	client    *Client
 	script    *Script
-	firstKeys []string // keys that stand before those of the calls
+	firstKeys []string // keys that come before those of the calls
 	gather    *coalesce.Coalescer[call, rueidis.RedisResult]
 	alone     *coalesce.Coalescer[call, rueidis.RedisResult] // for clusters
 }

@@ -68,11 +68,11 @@ func (all *localWaiters) run(fn func()) bool {
 
 // chore runs fn in the background, for a second at most, after a call under way
 // (nil: none).
-func (all *localWaiters) chore(behind <-chan struct{}, fn func(context.Context)) {
+func (all *localWaiters) chore(after <-chan struct{}, fn func(context.Context)) {
 	running := all.run(func() {
-		if behind != nil {
+		if after != nil {
 			select {
-			case <-behind:
+			case <-after:
 			case <-all.ctx.Done(): // a server that is frozen may never answer
 			}
 		}

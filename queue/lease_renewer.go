@@ -222,7 +222,7 @@ func numbers(m kernel.Value, most int) []int64 {
 var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
 // leave takes the worker off the list of those that live, if there is time for it. The last one takes the count of jobs
-// with it: of a queue without workers no key stays.
+// with it, so that it is not left where there are neither jobs nor workers.
 func (c *workerPool[T]) leave() {
 	if c.calling.Err() != nil {
 		return

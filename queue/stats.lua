@@ -31,7 +31,7 @@ for _, run in ipairs(#ids > 0 and redis.call('HMGET', KEYS[6], unpack(ids)) or {
   oldest = math.min(oldest, since)
   if micros - since > tonumber(ARGV[3]) * 1000 then overdue = overdue + 1 end
 end
-out[9], out[10], out[11], out[12] = overdue, string.format('%.0f', micros - oldest), out[3] - #ids, state[2] or '0'
+out[9], out[10], out[11], out[12] = overdue, string.format('%.0f', micros - oldest), out[3] - #ids, string.format('%.0f', tonumber(state[2] or 0) or 0)
 for i = 7, #KEYS do
   out[#out + 1] = redis.call('LLEN', KEYS[i])
   local time

@@ -8,8 +8,8 @@ type Growth struct {
 	Over float64 `json:"over_seconds"` // from the one reading to the other
 	Open int64   `json:"open"`         // how many more jobs there are that are not dead
 	Dead int64   `json:"dead"`         // how many more dead ones; below zero where some were retried or discarded
-	// Came and Left are absent where the queue has not counted all jobs that came between the two readings: its state was
-	// lost, or a version that does not count put them there.
+	// Came and Left are absent where the queue's count began again between the two readings, or is less than what there is:
+	// its last worker left, its state was lost, or jobs were put there by hand.
 	Came *int64 `json:"came,omitempty"` // jobs that were put into the queue
 	Left *int64 `json:"left,omitempty"` // jobs that left it: done, cancelled, discarded, or their TTL was over
 }

@@ -38,7 +38,7 @@ run, those whose worker is dead (zombies), delayed and dead jobs, workers. --dea
 dead jobs with their reasons. --over reads twice, and shows how many jobs a minute came
 into each queue and left it, and by how much it has grown. A job that is done, cancelled,
 discarded or expired has left; a dead one has not. Where the queue's count began again in
-between, as when its last worker leaves, what came and left is not known.
+between, as when its last worker leaves, it is not known what came and left.
 
 keywright queues retry and discard take ids of dead jobs, all, or all that match, and
 cancel takes jobs that wait; repair looks at every

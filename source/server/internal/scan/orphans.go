@@ -23,7 +23,7 @@ type orphans struct {
 	named []string
 }
 
-// Orphan reports whether a key of a shard lies in a slot that the shard does not own, and counts it.
+// Orphan reports whether a key of a shard is in a slot that the shard does not own, and counts it.
 func (r *Run) Orphan(sh *fleet.Shard, db int, name []byte) bool {
 	if sh.Owned == nil || sh.Owned[slot.Of(name)] {
 		return false
