@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/entity/internal/paging"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
@@ -129,14 +128,14 @@ func TestForeseenWhileItMoves(t *testing.T) {
 			asked := q.plain()
 			had := notes.lister.Cache.Get(asked.Page())
 			act := notes.core.Action("list", keywright.Reads, q.Of.Key, nil)
-			members, _, _, err := notes.lister.ReadCachedPage(ctx, &act, asked.Page(), had)
+			members, _, _, err := notes.lister.ReadCachedPage(ctx, &act, asked.Page(), had, q.Of.Index.Score != "")
 			must(t, err)
 			change := []Change[note]{setKind.Set("else"), setDue.Set(time.UnixMilli(60))}[i]
 			_, err = other.Update(ctx, "1", change)
 			must(t, err)
-			_, texts, _, err := notes.lister.ReadCachedPage(ctx, &act, asked.Page(), had)
+			_, texts, _, err := notes.lister.ReadCachedPage(ctx, &act, asked.Page(), had, q.Of.Index.Score != "")
 			must(t, err)
-			rows, _ := paging.Living(had, texts)
+			rows, _ := notes.lister.Living(had.Keys, texts)
 			if !notes.lister.Moving(q.Of.IndexKey, members, rows) {
 				t.Errorf("query %d lists an item where it is no longer", i)
 			}

@@ -28,8 +28,9 @@ func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error)
 // texts returns the fields of a value as they are stored. Those that the server
 // stamps come first, without their texts.
 func (s *Store[I, T]) texts(key string, v *T, c *itemkeys.Call) error {
-	s.core.Stamp(c, true)
 	columns := s.typed.Fields.Columns
+	c.Fields = make([]string, 0, 2*len(columns))
+	s.core.Stamp(c, true)
 	for i := range columns {
 		col := &columns[i]
 		if s.core.Stamped[col.Name] {
@@ -60,7 +61,8 @@ func (s *Store[I, T]) text(key string, v *T, column int) (string, bool, error) {
 
 // describe says in which indexes a value is: what to add, and the record.
 func (s *Store[I, T]) describe(v *T, c *itemkeys.Call) (in map[string]string, err error) {
-	in, c.At = map[string]string{}, make([]string, len(s.core.Spec.Indexes))
+	n := len(s.core.Spec.Indexes)
+	in, c.At, c.Adds = make(map[string]string, n), make([]string, n), make([]itemkeys.Entry, 0, n)
 	for i := range s.core.Spec.Indexes {
 		ix := &s.core.Spec.Indexes[i]
 		e, there, err := s.entryOf(i, v)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -116,7 +116,7 @@ func newerForm(t *testing.T, notes *Store[string, note], what string, do func(ke
 		do(records, "HSET", records, field, text)
 	}
 	do(notes.core.Spec.Expires, "ZADD", notes.core.Spec.Expires, "1", "gone")
-	notes.core.Token = atomic.Value{} // it has agreed to nothing yet
+	notes.core.AgreedTo(strings.Repeat(" ", indexrecord.TokenSize)) // it has agreed to nothing yet
 	before := contents()
 	for name, act := range map[string]func() error{
 		"create":  func() error { _, err := notes.Create(ctx, "gone", a("k", 1)); return err },

@@ -15,7 +15,7 @@ var guards = []mutation.Row{
 	{"a query for all is not refused", "internal/paging/page.go", "if !q.Whole || !l.Incomplete {",
 		"if l != nil || !q.Whole {",
 		"TestIncompleteSaysSo"},
-	{"an index is wrong of an item", "internal/paging/page.go", "if belongs {\n", "if belongs || true {\n",
+	{"an index is wrong of an item", "internal/paging/page.go", "return err != nil || !is || text != value", "return false",
 		"TestNewIndexBesideAnOldProgram"},
 	{"a builder ends what another builds", "internal/upkeep/indexes.go",
 		"if l.State == indexrecord.StateBuilding && l.Builder == b.Builder {", "if l.State == indexrecord.StateBuilding {", "TestBuildersDoNotEndEachOther"},

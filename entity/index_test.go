@@ -402,7 +402,7 @@ func TestIncompleteAfterPut(t *testing.T) {
 			if _, incomplete := lists(t, new, 1); incomplete {
 				t.Errorf("%d: not complete before", round)
 			}
-			old.core.Token.Store(strings.Repeat(" ", indexrecord.TokenSize)) // a process that begins
+			old.core.AgreedTo(strings.Repeat(" ", indexrecord.TokenSize)) // a process that begins
 			if must(t, write()); true {
 				if _, incomplete := lists(t, new, 1); !incomplete {
 					t.Errorf("%d: complete after", round)

@@ -93,11 +93,11 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 	}
 	p := Page[I, T]{Items: make([]Item[I, T], 0, len(l.Rows)), Next: l.Next, Gone: l.Gone, Incomplete: l.Incomplete}
 	for _, row := range s.lister.Belonging(&asked, s.core.Names, l.Rows) {
-		id, key, err := s.named(row.ID)
+		id, err := s.named(row.Key)
 		if err != nil {
 			return p, err
 		}
-		item, err := s.item(id, key, row.Texts)
+		item, err := s.item(id, row.Key, row.Texts)
 		if err != nil {
 			return p, err
 		}
@@ -128,7 +128,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 	}
 	p.Next, p.Incomplete = l.Next, l.Incomplete
 	for _, row := range s.lister.Belonging(&asked, fields, l.Rows) {
-		id, _, err := s.named(row.ID)
+		id, err := s.named(row.Key)
 		if err != nil {
 			return IDs[I]{}, err
 		}
@@ -137,14 +137,13 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 	return p, nil
 }
 
-// named reads the id of an item from a member of an index.
-func (s *Store[I, T]) named(text string) (id I, key string, err error) {
-	key = s.core.Key(text)
+// named reads the id of an item from the key that a member of an index stands for.
+func (s *Store[I, T]) named(key string) (id I, err error) {
 	id, ok := s.parsed(key)
 	if !ok {
-		return id, key, s.broken(key, "", errors.New("a member of an index is no id of an item"))
+		return id, s.broken(key, "", errors.New("a member of an index is no id of an item"))
 	}
-	return id, key, nil
+	return id, nil
 }
 
 // Each gives all items of a query, page by page. It ends with the first error; after

@@ -331,15 +331,9 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	x.s.core.Stamp(c, true)
 	x.take(c, w)
 	in, err := x.s.describe(&item.Value, c)
-	adds, drops := c.Adds, c.Drops
 	a := x.s.core.Action("put", keywright.Writes, key, err)
-	c.Record = x.s.core.RecordOf(in, "", true)
-	c.Expected = c.Record
 	c.Now = x.s.core.WrittenEvents(c.ID)
-	out, err := x.s.writer.Write(ctx, &a, c, func(expected string) {
-		c.Adds, c.Drops = adds, append(drops[:len(drops):len(drops)], x.s.core.LeftEntries(expected, in)...)
-		c.Record, c.Dead = x.s.core.RecordOf(in, expected, true), x.s.core.ExpiredEvents(c.ID, expected)
-	})
+	out, err := x.s.writer.Write(ctx, &a, c, x.s.arranged(c, in))
 	return out.Version, err
 }
 

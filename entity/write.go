@@ -59,26 +59,32 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 		in, err = s.fill(key, &v, c, options)
 		a = s.core.Action(name, keywright.Writes, key, err)
 	}
-	c.Record = s.core.RecordOf(in, "", true)
-	c.Expected = c.Record
+	arrange := s.arranged(c, in)
 	if len(known) > 0 && known[0] != "" {
 		c.Expected = known[0]
 	}
-	adds, drops := c.Adds, c.Drops
 	c.Now = s.core.WrittenEvents(c.ID)
-	out, err := s.writer.Write(ctx, &a, c, func(expected string) {
-		c.Adds, c.Drops, c.Dead = adds, drops, s.core.ExpiredEvents(c.ID, expected)
-		c.Record = s.core.RecordOf(in, expected, true)
-		if expected != c.Record {
-			c.Drops = append(drops[:len(drops):len(drops)], s.core.LeftEntries(expected, in)...)
-		}
-	})
+	out, err := s.writer.Write(ctx, &a, c, arrange)
 	if err != nil {
 		return Item[I, T]{}, err
 	}
 	item := s.stampedItem(id, v, out)
 	item.record = c.Record
 	return item, nil
+}
+
+// arranged expects the record that the item of a call has where it was in the same indexes, and returns what fits the
+// call to another record.
+func (s *Store[I, T]) arranged(c *itemkeys.Call, in map[string]string) func(expected string) {
+	own, adds, drops := s.core.RecordOf(in, "", true), c.Adds, c.Drops
+	c.Record, c.Expected = own, own
+	return func(expected string) {
+		c.Record, c.Adds, c.Drops, c.Dead = own, adds, drops, s.core.ExpiredEvents(c.ID, expected)
+		if expected != own {
+			c.Record = s.core.RecordOf(in, expected, true)
+			c.Drops = append(drops[:len(drops):len(drops)], s.core.LeftEntries(expected, in)...)
+		}
+	}
 }
 
 // fill takes a value into a call.
@@ -103,14 +109,20 @@ func (s *Store[I, T]) stampedItem(id I, v T, out itemkeys.Outcome) Item[I, T] {
 		item.Version = out.Version
 		s.set(&item.Value, s.core.Spec.Version, out.Text)
 	}
+	created := s.core.Spec.Created
+	if !out.Created {
+		created = ""
+	}
+	if s.core.Spec.Updated == "" && created == "" {
+		return item
+	}
 	now := out.Now
 	if s.core.Spec.Seconds {
 		now /= 1000
 	}
-	s.set(&item.Value, s.core.Spec.Updated, strconv.FormatInt(now, 10))
-	if out.Created {
-		s.set(&item.Value, s.core.Spec.Created, strconv.FormatInt(now, 10))
-	}
+	text := strconv.FormatInt(now, 10)
+	s.set(&item.Value, s.core.Spec.Updated, text)
+	s.set(&item.Value, created, text)
 	return item
 }
 

@@ -20,8 +20,6 @@ type halting struct {
 	halted chan struct{}
 	bomb   func(io.Writer) // nil: there is no answer
 	held   chan bool       // nil: nothing is passed on any more; else one request waits for this, and all others pass
-	ends   func() bool     // asked before each request: whether harm is done now
-	harm   func()
 }
 
 func (h *halting) front(t *testing.T, server string) string {
@@ -77,10 +75,6 @@ func (h *halting) relay(c net.Conn, server string) {
 func (h *halting) passes() (passes, lost bool, bomb func(io.Writer)) {
 	h.mu.Lock()
 	h.seen++
-	if h.ends != nil && h.ends() {
-		h.ends = nil
-		h.harm()
-	}
 	if h.left != 0 {
 		h.left--
 		h.mu.Unlock()
@@ -106,16 +100,8 @@ func (h *halting) passes() (passes, lost bool, bomb func(io.Writer)) {
 func (h *halting) set(left int) (halted <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.left, h.seen, h.halted, h.bomb, h.held, h.ends = left, 0, make(chan struct{}), nil, nil, nil
+	h.left, h.seen, h.halted, h.bomb, h.held = left, 0, make(chan struct{}), nil, nil
 	return h.halted
-}
-
-// look begins a run of which each request is passed on, and in which harm is done before the first one that is due.
-func (h *halting) look(due func() bool, harm func()) {
-	h.set(-1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ends, h.harm = due, harm
 }
 
 // asked returns how many requests there were in this run.

@@ -80,10 +80,16 @@ local function look(command, key, ...)
 end
 local types = {} -- of keys that were looked at
 
--- needs refuses a key of another type, before anything is written.
-local function needs(key, want)
+-- kind is the type of a key.
+local function kind(key)
   local is = types[key] or redis.call('TYPE', key).ok
   if is ~= 'none' then types[key] = is end
+  return is
+end
+
+-- needs refuses a key of another type, before anything is written.
+local function needs(key, want)
+  local is = kind(key)
   if is ~= want and is ~= 'none' then
     refuse('WRONGTYPE', key)
   end
@@ -91,9 +97,7 @@ end
 
 -- drop takes ids out of an index. In a key of another type there is no entry.
 local function drop(key, ...)
-  local is = types[key] or redis.call('TYPE', key).ok
-  if is ~= 'none' then types[key] = is end
-  if is == 'zset' then redis.call('ZREM', key, ...) end
+  if kind(key) == 'zset' then redis.call('ZREM', key, ...) end
 end
 
 local filled = {} -- indexes that were looked at and have entries
@@ -101,9 +105,8 @@ local filled = {} -- indexes that were looked at and have entries
 -- vacant is whether an index has no entry. One of another type is refused, before anything is written.
 local function vacant(key)
   if filled[key] then return false end
-  local n = redis.pcall('ZCARD', key)
-  if type(n) == 'table' then refuse(n.err, key) end
-  filled[key] = n > 0
+  local n = look('ZCARD', key)
+  if n > 0 then filled[key], types[key] = true, 'zset' end
   return n == 0
 end
 
@@ -122,10 +125,10 @@ local function foreign(said, entry)
   return said and (#said < 16 or not string.find(said, '^[0-9A-Z]')) or entry and string.byte(entry) ~= 61
 end
 
--- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
+-- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the
+-- lines, in which all is complete.
 -- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
-local function disagreement(index_records, agreed)
-  local said = look('HGET', index_records, '')
+local function disagreement(index_records, agreed, said)
   if not said then
     if redis.call('EXISTS', index_records) == 1 then return '' end
     return nil, true, true
@@ -206,7 +209,7 @@ if calls > 1 and true then
       k, a = k + 6, a + 11
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
-    local other, begins = disagreement(index_records, ARGV[6])
+    local other, begins = disagreement(index_records, ARGV[6], look('HGET', index_records, ''))
     if other then return false end
     local had = call('HMGET', index_records, unpack(ids))
     for i = 1, calls do
@@ -291,7 +294,13 @@ local function put(k, a, due, drops, condition, expected)
       if condition ~= 'present' and condition ~= version then return {'version', version, now} end
     end
   end
-  local other, begins = disagreement(index_records, ARGV[a + 5])
+  local said, had
+  if there then
+    said, had = unpack(look('HMGET', index_records, '', id))
+  else
+    said = look('HGET', index_records, '')
+  end
+  local other, begins = disagreement(index_records, ARGV[a + 5], said)
   if other then return {'indexes', other, now} end
   if expires ~= index_records and vacant(expires) then due = true end
   if KEYS[k + 2] ~= index_records and vacant(KEYS[k + 2]) then due = true end
@@ -308,7 +317,6 @@ local function put(k, a, due, drops, condition, expected)
 
   -- The index record goes first: whatever fails below, it says where entries may be.
   if begins then begin(index_records, ARGV[a + 5]) end
-  local had = there and call('HGET', index_records, id)
   if not had and call('HSETNX', index_records, id, record) == 0 then had = call('HGET', index_records, id) end
   if had then
     if foreign(nil, had) then error({err = newer}, 0) end

@@ -13,10 +13,17 @@ import (
 // AgreedText returns what writes say of the marks: the token that was agreed to, and the lines
 // if all is complete.
 func (s *Keys) AgreedText() string {
-	if token, ok := s.Token.Load().(string); ok {
-		return token + s.lines
+	if text, ok := s.agreed.Load().(string); ok {
+		return text
 	}
-	return strings.Repeat(" ", indexrecord.TokenSize) + s.lines
+	return s.AgreedTo(strings.Repeat(" ", indexrecord.TokenSize))
+}
+
+// AgreedTo notes which token was agreed to, and returns what writes say of it.
+func (s *Keys) AgreedTo(token string) string {
+	text := token + s.lines
+	s.agreed.Store(text)
+	return text
 }
 
 // Agree agrees to the marks of the indexes, and first changes those that a write of this
@@ -28,7 +35,7 @@ func (s *Keys) Agree(ctx context.Context, said string) error {
 			return s.NewerForm("")
 		}
 		if m.Token != "" && !m.Agreeable(s.Tags) {
-			s.Token.Store(m.Token)
+			s.AgreedTo(m.Token)
 			return nil
 		}
 		if m.Token == "" {
@@ -39,7 +46,7 @@ func (s *Keys) Agree(ctx context.Context, said string) error {
 		case err != nil:
 			return err
 		case ok:
-			s.Token.Store(next[:indexrecord.TokenSize])
+			s.AgreedTo(next[:indexrecord.TokenSize])
 			return nil
 		case next == said:
 			return nil // there is no index record by now: the write makes the first one

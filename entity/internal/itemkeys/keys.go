@@ -74,7 +74,7 @@ type Keys struct {
 	Renewed   *renewedKeys
 	Tags      []string     // of the indexes, as records have them
 	lines     string       // the lines of their marks if all are complete
-	Token     atomic.Value // of what this process has agreed to
+	agreed    atomic.Value // what writes say of the marks: see AgreedText
 
 	Windows Windows                     // of intents, if it is in several slots
 	Hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
@@ -140,6 +140,13 @@ func (s *Keys) Invalid(op string, err error) error {
 
 // KeyOf returns the key of an index for a value.
 func (ix *Index) KeyOf(text string) string { return ix.Prefix + text + ix.Suffix }
+
+// Value returns the value of a key, if it is one of the index.
+func (ix *Index) Value(key string) (string, bool) {
+	text, before := strings.CutPrefix(key, ix.Prefix)
+	text, after := strings.CutSuffix(text, ix.Suffix)
+	return text, before && after
+}
 
 // Text returns the value of a key of an index.
 func (ix *Index) Text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }

@@ -191,7 +191,7 @@ func (l *listing) take(page []*candidate, after string, limit int) (next string)
 			if l.fields == nil {
 				c.row = c.row[:1]
 			}
-			l.rows = append(l.rows, row{c.id, c.row[1:]})
+			l.rows = append(l.rows, row{c.id, l.store.Core.Key(c.id), c.row[1:]})
 		}
 	}
 	return after

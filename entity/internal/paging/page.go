@@ -64,7 +64,7 @@ func (s *Lister) Rows(ctx context.Context, q Query) (l Rows, err error) {
 		}
 	}
 	if l, err = s.List(ctx, q, s.Core.Names); err == nil && !s.Core.CrossSlot {
-		s.learn(&q, l.Rows)
+		s.learn(&q, &l)
 	}
 	return l, err
 }
@@ -87,24 +87,22 @@ func (s *Lister) Refuse(q *Query, l *Rows) error {
 		Hint: "when no process of an older version writes any more: keywright entities index --apply"}
 }
 
-// Belonging returns the rows whose items say themselves that they are in the indexes of a
+// Belonging leaves the rows whose items say themselves that they are in the indexes of a
 // query. An index can be wrong of an item that a program has changed which does not
 // know the index, as in the middle of a deploy.
 func (s *Lister) Belonging(q *Query, fields []string, rows []row) []row {
-	out := make([]row, 0, len(rows))
-	for _, r := range rows {
-		belongs := true
-		for _, of := range append([]IndexKey{q.Of}, q.And...) {
-			if i := slices.Index(fields, of.Index.Field); of.Index.Field != "" && i >= 0 {
-				text, err := r.Texts[i].ToString()
-				belongs = belongs && err == nil && of.Index.KeyOf(text) == of.Key
-			}
+	for _, of := range append([]IndexKey{q.Of}, q.And...) {
+		i := slices.Index(fields, of.Index.Field)
+		if of.Index.Field == "" || i < 0 {
+			continue
 		}
-		if belongs {
-			out = append(out, r)
-		}
+		value, is := of.Index.Value(of.Key)
+		rows = slices.DeleteFunc(rows, func(r row) bool {
+			text, err := r.Texts[i].ToString()
+			return err != nil || !is || text != value
+		})
 	}
-	return out
+	return rows
 }
 
 // List gives a page, as rows with the texts of some fields.
@@ -171,7 +169,7 @@ func (s *Lister) listSome(ctx context.Context, a *kernel.Action, q *Query, field
 		if err != nil {
 			return l, err
 		}
-		l.Rows = append(l.Rows, row{id, all[1 : 1+len(fields)]})
+		l.Rows = append(l.Rows, row{id, s.Core.Key(id), all[1 : 1+len(fields)]})
 	}
 	return l, nil
 }

@@ -20,7 +20,7 @@ local grace, lease = tonumber(grace), false
 local e = read(id)
 if not e then return redis.error_reply(newer) end
 if agreed ~= '' then
-  local other, begins = disagreement(index_records, agreed)
+  local other, begins = disagreement(index_records, agreed, look('HGET', index_records, ''))
   if other then return {'indexes', other} end
   if begins then begin(index_records, agreed) end
 end

@@ -3,10 +3,16 @@
 -- include: look
 local types = {} -- of keys that were looked at
 
--- needs refuses a key of another type, before anything is written.
-local function needs(key, want)
+-- kind is the type of a key.
+local function kind(key)
   local is = types[key] or redis.call('TYPE', key).ok
   if is ~= 'none' then types[key] = is end
+  return is
+end
+
+-- needs refuses a key of another type, before anything is written.
+local function needs(key, want)
+  local is = kind(key)
   if is ~= want and is ~= 'none' then
     refuse('WRONGTYPE', key)
   end
@@ -14,7 +20,5 @@ end
 
 -- drop takes ids out of an index. In a key of another type there is no entry.
 local function drop(key, ...)
-  local is = types[key] or redis.call('TYPE', key).ok
-  if is ~= 'none' then types[key] = is end
-  if is == 'zset' then redis.call('ZREM', key, ...) end
+  if kind(key) == 'zset' then redis.call('ZREM', key, ...) end
 end

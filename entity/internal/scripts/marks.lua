@@ -15,10 +15,10 @@ local function foreign(said, entry)
   return said and (#said < 16 or not string.find(said, '^[0-9A-Z]')) or entry and string.byte(entry) ~= 61
 end
 
--- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
+-- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the
+-- lines, in which all is complete.
 -- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
-local function disagreement(index_records, agreed)
-  local said = look('HGET', index_records, '')
+local function disagreement(index_records, agreed, said)
   if not said then
     if redis.call('EXISTS', index_records) == 1 then return '' end
     return nil, true, true

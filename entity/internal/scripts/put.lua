@@ -54,9 +54,8 @@ local filled = {} -- indexes that were looked at and have entries
 -- vacant is whether an index has no entry. One of another type is refused, before anything is written.
 local function vacant(key)
   if filled[key] then return false end
-  local n = redis.pcall('ZCARD', key)
-  if type(n) == 'table' then refuse(n.err, key) end
-  filled[key] = n > 0
+  local n = look('ZCARD', key)
+  if n > 0 then filled[key], types[key] = true, 'zset' end
   return n == 0
 end
 
@@ -107,7 +106,7 @@ if calls > 1 and --$bulk then
       k, a = k + --$keys, a + --$args
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
-    local other, begins = disagreement(index_records, ARGV[6])
+    local other, begins = disagreement(index_records, ARGV[6], look('HGET', index_records, ''))
     if other then return false end
     local had = call('HMGET', index_records, unpack(ids))
     for i = 1, calls do
@@ -167,7 +166,13 @@ local function put(k, a, due, drops, condition, expected)
       if condition ~= 'present' and condition ~= version then return {'version', version, now} end
     end
   end
-  local other, begins = disagreement(index_records, ARGV[a + 5])
+  local said, had
+  if there then
+    said, had = unpack(look('HMGET', index_records, '', id))
+  else
+    said = look('HGET', index_records, '')
+  end
+  local other, begins = disagreement(index_records, ARGV[a + 5], said)
   if other then return {'indexes', other, now} end
   if expires ~= index_records and vacant(expires) then due = true end
   --$needs
@@ -178,7 +183,6 @@ local function put(k, a, due, drops, condition, expected)
 
   -- The index record goes first: whatever fails below, it says where entries may be.
   if begins then begin(index_records, ARGV[a + 5]) end
-  local had = there and call('HGET', index_records, id)
   if not had and call('HSETNX', index_records, id, record) == 0 then had = call('HGET', index_records, id) end
   if had then
     if foreign(nil, had) then error({err = newer}, 0) end

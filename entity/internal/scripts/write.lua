@@ -85,9 +85,10 @@ local function write(k, a)
       return {'version', version, now}
     end
   end
-  local other, begins, known = disagreement(index_records, ARGV[a + 16])
+  local said, had = unpack(look('HMGET', index_records, '', id))
+  local other, begins, known = disagreement(index_records, ARGV[a + 16], said)
   if other then return {'indexes', other, now} end
-  local had = call('HGET', index_records, id) or ''
+  had = had or ''
   if had ~= '' and foreign(nil, had) then error({err = newer}, 0) end
   if expected == '*' and had ~= '' and not known then return {'record', had, now} end -- the update may concern an index that its writer does not know
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
@@ -107,7 +108,7 @@ local function write(k, a)
   -- What a server may refuse it refuses here, before anything is written.
   if expires ~= index_records then needs(expires, 'zset') end
   for i = adds, drops - 1, 2 do needs(KEYS[k + ARGV[i]], 'zset') end
-  for i = drops, events - 1 do types[KEYS[k + ARGV[i]]] = call('TYPE', KEYS[k + ARGV[i]]).ok end
+  for i = drops, events - 1 do kind(KEYS[k + ARGV[i]]) end
   ready(hash, id, k, events, last, there and 'old' or 'new', record == '' and 0 or pairs_, removed - 1)
   if not there and had ~= '' then ready(hash, id, k, events, last, 'dead', 0, 0) end
 

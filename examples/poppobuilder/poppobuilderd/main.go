@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 // asMirin connects as Mirin, which is a program of its own with a user of its own. The
 // connection ends with the process.
 func asMirin(ctx context.Context, url string, o poppobuilder.Options) (*poppobuilder.Daemon, error) {
-	c, err := keywright.Open(ctx, url, keywright.Options{Name: o.Name + "-mirin", Attempts: 16})
+	c, err := keywright.Open(ctx, url, keywright.Options{Name: o.Name + "-mirin", Attempts: 16, NoCache: true}) // its user may not cache
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,9 @@ func (a *App) FlagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return Usage(hint, "%v", err)
 	}
+	if words := cmd.Flags().Args(); len(words) > 0 && !cmd.HasParent() { // the flag is one of the command that was meant
+		return a.UnknownCommand(cmd, words[0])
+	}
 	given, word := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 		given, word = "-"+letters, letters
