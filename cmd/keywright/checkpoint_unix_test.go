@@ -61,21 +61,21 @@ func keywrightWith(t *testing.T, out *bytes.Buffer, args ...string) *exec.Cmd {
 
 func init() { programs["hasty"] = hasty }
 
-// hasty is keywright with a clock that goes on by a day every third time that it is looked at: when a checkpoint may be
-// due, when its writing begins, and when that ends. So each step of a scan writes one. With KILLED_WHERE it kills itself
-// when a checkpoint that it has written has this text.
+// hasty is keywright with a clock that goes on by a day after each checkpoint, whose file is its last argument: so each
+// step of a scan writes one. With KILLED_WHERE it kills itself when it has written one that has this text.
 func hasty() {
-	looked, where := 0, []byte(os.Getenv("KILLED_WHERE"))
-	kept := os.Args[len(os.Args)-1]
+	now, where, kept := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), os.Getenv("KILLED_WHERE"), os.Args[len(os.Args)-1]
 	before, _ := os.ReadFile(kept)
 	os.Exit(command.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Getenv: os.Getenv, Now: func() time.Time {
-			text, err := os.ReadFile(kept)
-			if len(where) > 0 && err == nil && !bytes.Equal(text, before) && bytes.Contains(text, where) {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			looked := now
+			if text, err := os.ReadFile(kept); err == nil && !bytes.Equal(text, before) { // it was written just now
+				if where != "" && bytes.Contains(text, []byte(where)) {
+					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				before, now = text, now.AddDate(0, 0, 1)
 			}
-			looked++
-			return time.Date(2026, 1, 1+looked/3, 0, 0, 0, 0, time.UTC)
+			return looked
 		}}))
 }
 
@@ -102,6 +102,7 @@ func TestAKilledAuditGoesOn(t *testing.T) {
 			var said bytes.Buffer
 			cmd := keywrightWith(t, &said, args...)
 			cmd.Path = filepath.Join(filepath.Dir(cmd.Path), "hasty")
+			cmd.Args[0] = cmd.Path // by which a program is chosen
 			cmd.Env = append(os.Environ(), "KILLED_WHERE="+middle)
 			if _ = cmd.Run(); cmd.ProcessState.ExitCode() != -1 {
 				t.Fatalf("audit %d came to its end, and never was where %s is: %s", audits, middle, said.String())
