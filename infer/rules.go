@@ -314,6 +314,7 @@ func collections(family []*path, at int) merge {
 			return float64(p.keys) >= keygroup.LeastKeys(len(family))
 		})
 	}
+	family = withoutFarAbove(family)
 	m := pick(family, at, func(s segment) bool { return isLiteral(s.shape) && s.shape != "" }, enumeration(""))
 	if len(m.segment.words) < enough || !sameContent(m.members) {
 		return merge{}
@@ -322,6 +323,17 @@ func collections(family []*path, at int) merge {
 		m.segment.anyText()
 	}
 	return m
+}
+
+// withoutFarAbove leaves out a word with far more keys than all others together: it is a name, and they are strays.
+func withoutFarAbove(family []*path) []*path {
+	var all int64
+	for _, p := range family {
+		all += p.keys
+	}
+	return slices.DeleteFunc(slices.Clone(family), func(p *path) bool {
+		return p.keys >= affixKeys && p.keys > heavy*(all-p.keys)
+	})
 }
 
 // namedAfter reports whether a name follows a segment.
