@@ -13,7 +13,10 @@ export CGO_ENABLED=0
 found=0
 
 # because prints the first line of a text that says what went wrong, in one line.
-because() { grep -iE 'error|fail|no such|lookup|refused|denied|not found|disabled|[45][0-9][0-9] ' <<<"$1" | head -n 1 | cut -c 1-300; }
+because() {
+  grep -iE 'error|fail|no such|lookup|refused|denied|not found|disabled|[45][0-9][0-9] ' <<<"$1" | head -n 1 |
+    sed 's/^govulncheck: //' | cut -c 1-300
+}
 
 # modules prints the line for what is called of modules and of Go's own library, by any program or package of the
 # workspace, on the first system where something is found.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,5 +58,29 @@ func TestBuiltWith(t *testing.T) {
 			page.parts[1].Licenses[0].Expression != "(MIT OR ISC)" || page.parts[0].Licenses[0].License.ID != "MIT" {
 			t.Errorf("%+v", page.parts)
 		}
+	}
+}
+
+// TestTheProgramWithTheDashboard: the page is listed under the program that has its files, and a release in which no
+// program has them is refused.
+func TestTheProgramWithTheDashboard(t *testing.T) {
+	r := &release{version: "0.1.0", work: t.TempDir()}
+	dir := filepath.Join(r.tree(), filepath.FromSlash(dashDir))
+	write(t, filepath.Join(dir, "dist", "assets", "a.js"), "the page")
+	write(t, filepath.Join(dir, "built-with"), "node_modules/a\n")
+	write(t, filepath.Join(dir, "web", "package-lock.json"),
+		`{"packages": {"node_modules/a": {"version": "1.0.0", "integrity": "sha512-a", "license": "MIT"}}}`)
+	b := built{programs: []program{{name: "one"}, {name: "two"}},
+		files: []file{{name: "one", data: []byte("nothing")}, {name: "two", data: []byte("a program with the page in it")}}}
+	out := bill{Dependencies: []dependency{{Ref: "one"}, {Ref: "two"}}}
+	must(t, r.addDashboard(&out, b, map[string]component{}))
+	want := []dependency{{Ref: "one"}, {"two", []string{"dashboard"}}, {"dashboard", []string{"pkg:npm/a@1.0.0"}}}
+	if !reflect.DeepEqual(out.Dependencies, want) {
+		t.Errorf("%v, not %v", out.Dependencies, want)
+	}
+	b.files[1].data = b.files[0].data
+	if err := r.addDashboard(&out, b, map[string]component{}); err == nil ||
+		!strings.Contains(err.Error(), "no program has the files of") {
+		t.Error(err)
 	}
 }

@@ -24,7 +24,7 @@ func ofSystem(all []archive, system string) (out []archive) {
 // derive writes what others install the archives by: for Homebrew, and for containers. Both have the checksums.
 func (r *release) derive(context.Context) error {
 	if len(ofSystem(r.archives, "linux")) > 0 {
-		text := containerfile(r.version, r.base, ofSystem(r.archives, "linux"))
+		text := containerfile(r.version, r.commit, ofSystem(r.archives, "linux"))
 		if err := os.WriteFile(filepath.Join(r.dist, "Containerfile"), []byte(text), 0o644); err != nil {
 			return err
 		}
