@@ -4,6 +4,9 @@
 # checked: …" where a network does not allow it. It exits with 1 if something is found in what is released, and with 0
 # if not, also where nothing could be checked: read the lines.
 #
+#   scripts/audit-deps.sh            all of it
+#   scripts/audit-deps.sh install    only put govulncheck into .bin
+#
 # VULNDB is another database for govulncheck, as https://… or file://…; npm takes its registry from its own settings.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -12,20 +15,25 @@ unset GOWORK GOFLAGS
 export CGO_ENABLED=0
 found=0
 
-# because prints the first line of a text that says what went wrong, in one line.
+# because prints the first line of a text that says what went wrong, or else its last one.
 because() {
-  grep -iE 'error|fail|no such|lookup|refused|denied|not found|disabled|[45][0-9][0-9] ' <<<"$1" | head -n 1 |
-    sed 's/^govulncheck: //' | cut -c 1-300
+  local line
+  line=$(grep -iE 'error|fail|no such|lookup|refused|denied|not found|disabled|[45][0-9][0-9] ' <<<"$1" | head -n 1)
+  line=${line:-$(tail -n 1 <<<"$1")}
+  cut -c 1-300 <<<"${line#govulncheck: }"
+}
+
+# install puts govulncheck into .bin, and prints why it cannot.
+install() {
+  go version -m .bin/govulncheck 2>/dev/null | grep -q "golang.org/x/vuln[[:space:]]$govulncheck_version" ||
+    GOWORK=off GOBIN="$PWD/.bin" go install "golang.org/x/vuln/cmd/govulncheck@$govulncheck_version" 2>&1
 }
 
 # modules prints the line for what is called of modules and of Go's own library, by any program or package of the
 # workspace, on the first system where something is found.
 modules() {
   local what="Go modules" packages out code system
-  if ! go version -m .bin/govulncheck 2>/dev/null | grep -q "golang.org/x/vuln[[:space:]]$govulncheck_version"; then
-    out=$(GOWORK=off GOBIN="$PWD/.bin" go install "golang.org/x/vuln/cmd/govulncheck@$govulncheck_version" 2>&1) ||
-      { echo "not checked: $what, because govulncheck cannot be installed: $(because "$out")"; return; }
-  fi
+  out=$(install) || { echo "not checked: $what, because govulncheck cannot be installed: $(because "$out")"; return; }
   packages=$(awk '$1 ~ /^\.\// { print $1 "/..." }' go.work)
   for system in linux darwin windows; do
     code=0
@@ -71,6 +79,7 @@ packages() {
   esac
 }
 
+[ "${1-}" != install ] || { install; exit; }
 modules
 packages cmd/keywright/internal/serve/dash/web "npm packages in the dashboard" yes --omit=dev
 packages cmd/keywright/internal/serve/dash/web "npm packages that build and test the dashboard" no

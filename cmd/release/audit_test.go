@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,8 +33,8 @@ func audited(t *testing.T, env ...string) (said string, code int) {
 		"": {"name": "page", "dependencies": {"left": "1.0.0"}, "devDependencies": {"tool": "1.0.0"}},
 		"node_modules/left": {"version": "1.0.0", "integrity": "sha512-AA=="},
 		"node_modules/tool": {"version": "1.0.0", "integrity": "sha512-AA==", "dev": true}}}`)
-	if tool, err := os.ReadFile("../../.bin/govulncheck"); err == nil {
-		write(t, filepath.Join(dir, ".bin/govulncheck"), string(tool))
+	if hasTool(t) {
+		write(t, filepath.Join(dir, ".bin/govulncheck"), read(t, "../../.bin/govulncheck"))
 		must(t, os.Chmod(filepath.Join(dir, ".bin/govulncheck"), 0o755))
 	}
 	var out bytes.Buffer
@@ -45,6 +46,14 @@ func audited(t *testing.T, env ...string) (said string, code int) {
 		t.Fatal(err)
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// hasTool tells whether .bin has the govulncheck that the script runs.
+func hasTool(t *testing.T) bool {
+	_, version, _ := strings.Cut(read(t, filepath.Join("../..", auditScript)), "\ngovulncheck_version=")
+	version, _, _ = strings.Cut(version, "\n")
+	info, err := buildinfo.ReadFile("../../.bin/govulncheck")
+	return err == nil && info.Main.Version == version
 }
 
 // database returns a folder with a database for govulncheck, of one vulnerability: in url.Parse of a module.
@@ -90,7 +99,6 @@ func registry(t *testing.T, status int, bad ...string) string {
 func TestAuditScript(t *testing.T) {
 	nothing := httptest.NewServer(nil)
 	nothing.Close()
-	_, noTool := os.Stat("../../.bin/govulncheck")
 	const noModules = "not checked: Go modules, because govulncheck cannot be installed: "
 	for _, c := range []struct {
 		name    string
@@ -116,7 +124,7 @@ func TestAuditScript(t *testing.T) {
 			"found: Go modules: 1 known by govulncheck", []string{"\nchecked: npm packages in the dashboard"}, 1},
 	} {
 		said, code := audited(t, c.env...)
-		if noTool != nil {
+		if !hasTool(t) {
 			c.modules = noModules
 			if c.name == "in Go" {
 				c.code = 0

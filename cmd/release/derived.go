@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,9 @@ func (r *release) derive(context.Context) error {
 	return os.WriteFile(filepath.Join(r.dist, "keywright.rb"), []byte(formula(r.version, r.archives)), 0o644)
 }
 
+// laterFirst orders archives by the name of the processor, the last one first.
+func laterFirst(a, b archive) int { return strings.Compare(b.arch, a.arch) }
+
 // formula returns what Homebrew reads: an archive for each system, with its checksum.
 func formula(version string, archives []archive) string {
 	var out strings.Builder
@@ -51,7 +55,7 @@ class Keywright < Formula
 			continue
 		}
 		fmt.Fprintf(&out, "\n  %s do\n", system.block)
-		for _, a := range found {
+		for _, a := range slices.SortedFunc(slices.Values(found), laterFirst) { // arm before intel, as brew style wants
 			fmt.Fprintf(&out, "    %s do\n      url %q\n      sha256 %q\n    end\n", map[string]string{"amd64": "on_intel",
 				"arm64": "on_arm"}[a.arch], home+"/releases/download/v"+version+"/"+a.name, a.sum)
 		}

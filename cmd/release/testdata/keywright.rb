@@ -6,24 +6,24 @@ class Keywright < Formula
   license "Apache-2.0"
 
   on_macos do
-    on_intel do
-      url "https://github.com/keywright/keywright/releases/download/v0.1.0/keywright_0.1.0_darwin_amd64.tar.gz"
-      sha256 "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
-    end
     on_arm do
       url "https://github.com/keywright/keywright/releases/download/v0.1.0/keywright_0.1.0_darwin_arm64.tar.gz"
       sha256 "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
     end
+    on_intel do
+      url "https://github.com/keywright/keywright/releases/download/v0.1.0/keywright_0.1.0_darwin_amd64.tar.gz"
+      sha256 "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+    end
   end
 
   on_linux do
-    on_intel do
-      url "https://github.com/keywright/keywright/releases/download/v0.1.0/keywright_0.1.0_linux_amd64.tar.gz"
-      sha256 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-    end
     on_arm do
       url "https://github.com/keywright/keywright/releases/download/v0.1.0/keywright_0.1.0_linux_arm64.tar.gz"
       sha256 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+    end
+    on_intel do
+      url "https://github.com/keywright/keywright/releases/download/v0.1.0/keywright_0.1.0_linux_amd64.tar.gz"
+      sha256 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     end
   end
 
