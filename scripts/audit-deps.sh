@@ -25,7 +25,7 @@ because() {
 
 # install puts govulncheck into .bin, and prints why it cannot.
 install() {
-  go version -m .bin/govulncheck 2>/dev/null | grep -q "golang.org/x/vuln[[:space:]]$govulncheck_version" ||
+  go version -m .bin/govulncheck 2>/dev/null | grep "golang.org/x/vuln[[:space:]]$govulncheck_version" >/dev/null ||
     GOWORK=off GOBIN="$PWD/.bin" go install "golang.org/x/vuln/cmd/govulncheck@$govulncheck_version" 2>&1
 }
 
