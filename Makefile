@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all unit fmt lint measures gen fuzz mutations soak bench bench-turns dashboard dashboard-test prometheus-test release release-test tidy install-tools
+.PHONY: help demo test test-all unit fmt lint measures gen fuzz mutations soak bench bench-turns dashboard dashboard-test prometheus-test release audit-deps release-test tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -92,11 +92,15 @@ prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate 
 	go test -tags prometheus -count=1 -v -run TestPromtool ./gen/prometheus
 	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestPromtoolReads|TestGeneratedNames' .
 
-release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: tags, and files in dist; it pushes nothing
-	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)"
+release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: tags, and files in dist, signed by SIGN_KEY; it pushes nothing
+	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)" -sign-key "$(SIGN_KEY)" $(if $(ACCEPT_FINDINGS),-accept-findings)
+
+audit-deps: ## ask public databases for known vulnerabilities of what a release has, as make release does
+	scripts/audit-deps.sh
 
 release-test: ## make a release of this tree, install it from a proxy of files, build a program with it (minutes)
 	GOWORK=off go mod download all # a program of a user lists them, and the proxy of the tests is the cache
+	scripts/audit-deps.sh install || true # without it the answers of govulncheck are not tested
 	cd cmd/release && GOWORK=off go test -vet=all -timeout 30m ./...
 
 tidy: ## tidy every module

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the dashboard's files from their sources, and writes which sources these were. With --check it only compares:
-# files that are not what the sources make are an error.
+# Builds the dashboard's files from their sources, and writes which sources these were (built-from) and which packages
+# of others have code in the files (built-with, by vite.config.ts). With --check it only compares: files that are not
+# what the sources make are an error.
 set -euo pipefail
 cd "$(dirname "$0")/../cmd/keywright/internal/serve/dash/web"
 
@@ -20,4 +21,4 @@ fi
 built=$(mktemp -d)
 trap 'rm -r "$built"' EXIT
 node_modules/.bin/vite build --logLevel error --outDir "$built/dist" --emptyOutDir
-diff -rq "$built/dist" ../dist || { echo "the dashboard's files are stale: run scripts/build-dashboard.sh and commit them" >&2; exit 1; }
+{ diff -rq "$built/dist" ../dist && diff "$built/built-with" ../built-with; } || { echo "the dashboard's files are stale: run scripts/build-dashboard.sh and commit them" >&2; exit 1; }

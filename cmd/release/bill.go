@@ -14,7 +14,8 @@ import (
 )
 
 // bill lists what an archive is made of, in the form CycloneDX 1.6 (an SBOM). It is read from the programs themselves:
-// what the linker has put in, and no more.
+// what the linker has put in, and no more. Of the dashboard, which is embedded in a program, it has the npm packages
+// with code in the built files.
 type bill struct {
 	Form         string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -42,9 +43,20 @@ type component struct {
 }
 
 type licensedAs struct {
-	License struct {
-		ID string `json:"id"`
-	} `json:"license"`
+	License    *licenceID `json:"license,omitempty"`
+	Expression string     `json:"expression,omitempty"`
+}
+
+type licenceID struct {
+	ID string `json:"id"`
+}
+
+// licence returns a licence of SPDX, or several with AND and OR between them.
+func licence(name string) licensedAs {
+	if strings.ContainsAny(name, " (") {
+		return licensedAs{Expression: name}
+	}
+	return licensedAs{License: &licenceID{name}}
 }
 
 type hash struct {
@@ -65,22 +77,24 @@ type dependency struct {
 // writeBill writes the bill of an archive.
 func (r *release) writeBill(w io.Writer, b built) error {
 	whole := component{Type: "application", Ref: "archive", Name: "keywright", Version: r.version,
-		Licenses:   make([]licensedAs, 1),
+		Licenses:   []licensedAs{licence("Apache-2.0")},
 		Properties: []property{{"keywright:platform", b.os + "/" + b.arch}, {"keywright:commit", r.commit}}}
-	whole.Licenses[0].License.ID = "Apache-2.0"
 	out := bill{Form: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{r.when.Format(time.RFC3339), whole}}
 	parts := dependency{Ref: whole.Ref}
-	modules := map[string]component{}
+	libraries := map[string]component{}
 	for i, p := range b.programs {
 		one := component{Type: "application", Ref: p.name, Name: p.name, Version: p.info.Main.Version,
 			URL:    purl(p.info.Main.Path, p.info.Main.Version),
 			Hashes: []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(b.files[i].data))}}}
 		parts.On = append(parts.On, one.Ref)
 		out.Components = append(out.Components, one)
-		out.Dependencies = append(out.Dependencies, dependency{one.Ref, linked(p.info, modules)})
+		out.Dependencies = append(out.Dependencies, dependency{one.Ref, linked(p.info, libraries)})
+	}
+	if err := r.addDashboard(&out, b, libraries); err != nil {
+		return err
 	}
 	byRef := func(a, b component) int { return cmp.Compare(a.Ref, b.Ref) }
-	out.Components = append(out.Components, slices.SortedFunc(maps.Values(modules), byRef)...)
+	out.Components = append(out.Components, slices.SortedFunc(maps.Values(libraries), byRef)...)
 	out.Dependencies = append([]dependency{parts}, out.Dependencies...)
 	out.Serial = serial(out)
 	e := json.NewEncoder(w)

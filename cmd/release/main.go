@@ -1,6 +1,7 @@
 // Command release makes a release of keywright from a clean tree: a commit that cuts the changelog and names the
-// versions, a tag for each module that users install, and in dist/VERSION the programs for all systems, packages,
-// checksums and lists of what is in them. It pushes nothing and moves no branch. The same commit gives the same bytes.
+// versions, a tag for each module that users install, and in dist/VERSION the programs for all systems, packages, lists
+// of what is in them, a formula for Homebrew, a Containerfile, checksums and their signature. It pushes nothing and
+// moves no branch. The same commit gives the same bytes.
 //
 // It is a module of its own, so that neither the library nor the command line gets what packages are made with. It is
 // not released itself, and neither are bench and examples. docs/releasing.md says how it is used.
@@ -20,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/crypto/ssh"
 	"golang.org/x/mod/semver"
 )
 
@@ -43,6 +45,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&r.dist, "dist", "",
 		"the folder that is written, and emptied before (default: dist/VERSION of the repository)")
 	flags.BoolVar(&r.offline, "offline", false, "take modules of others from the local cache only")
+	flags.StringVar(&r.keyFile, "sign-key", "",
+		"the private key (ssh-ed25519, without a passphrase) that signs SHA256SUMS, from the root of the repository")
+	flags.BoolVar(&r.accept, "accept-findings", false, "go on where a known vulnerability is found")
 	systems := flags.String("platforms", strings.Join(platforms, ","), "for which systems")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -62,16 +67,21 @@ type release struct {
 	offline   bool
 	platforms []string
 	programs  []string
-	level     int // of compression
+	keyFile   string
+	accept    bool // of known vulnerabilities
+	level     int  // of compression
 	out       io.Writer
 
-	work    string // a folder that is removed at the end
-	base    string // the commit that is released
-	commit  string // the commit that is tagged: base, its changelog cut and its modules naming each other's version
-	when    time.Time
-	modules []module // each after those that it requires
-	tool    goTool
-	notes   string // the section of the changelog
+	work     string // a folder that is removed at the end
+	base     string // the commit that is released
+	commit   string // the commit that is tagged: base, its changelog cut and its modules naming each other's version
+	when     time.Time
+	modules  []module // each after those that it requires
+	tool     goTool
+	notes    string     // the section of the changelog
+	key      ssh.Signer // nil for a release that is not signed
+	audited  []string   // what is known of vulnerabilities, or that nothing is
+	archives []archive
 }
 
 // make makes the release in a folder that it removes.
@@ -92,11 +102,14 @@ func (r *release) steps(ctx context.Context) error {
 		name string
 		do   func(context.Context) error
 	}{
-		{"look at the version and the tree", r.check},
+		{"look at the version, the tree and the key", r.check},
+		{"ask for known vulnerabilities", r.audit},
 		{"make the commit", r.cut},
 		{"read the modules as users will", r.serve},
 		{"build", r.build},
+		{"write what others install by", r.derive},
 		{"write the checksums", r.sum},
+		{"sign", r.sign},
 		{"tag", r.tag},
 	} {
 		fmt.Fprintln(r.out, "---", step.name)
@@ -128,6 +141,9 @@ func (r *release) check(ctx context.Context) (err error) {
 	if changed != "" {
 		return fmt.Errorf("the tree is not as it was committed; commit or remove these, then run it again:\n%s",
 			firstLines(changed, 10))
+	}
+	if err := r.useKey(); err != nil {
+		return err
 	}
 	r.tool, err = findGo(ctx, r.offline)
 	return err
@@ -161,10 +177,14 @@ func (r *release) report() error {
 		tags = append(tags, m.tag(r.version))
 	}
 	_, err := fmt.Fprintf(r.out, `
+%s
+Known vulnerabilities:
+  %s
+
 The files are in %s. Nothing was pushed. To publish:
   git merge --ff-only %s
   git push --atomic origin HEAD %s
 and add the files to the release on GitHub, with %s as its text.
-`, r.dist, tags[0], strings.Join(tags, " "), notesFile(r.version))
+`, r.signedBy(), strings.Join(r.audited, "\n  "), r.dist, tags[0], strings.Join(tags, " "), notesFile(r.version))
 	return err
 }

@@ -54,6 +54,9 @@ func (r *release) pack(b built) error {
 		if err := os.WriteFile(filepath.Join(r.dist, name), out.Bytes(), 0o644); err != nil {
 			return err
 		}
+		if strings.HasSuffix(name, ".tar.gz") {
+			r.archives = append(r.archives, archive{b.os, b.arch, name, fmt.Sprintf("%x", sha256.Sum256(out.Bytes()))})
+		}
 	}
 	return nil
 }
@@ -103,7 +106,8 @@ func (r *release) writeZip(w io.Writer, b built) error {
 	return z.Close()
 }
 
-// sum writes SHA256SUMS in the form that sha256sum reads. It is the last file: a folder without it is not whole.
+// sum writes SHA256SUMS in the form that sha256sum reads. Only its signature comes after it: a folder without it is not
+// whole.
 func (r *release) sum(context.Context) error {
 	entries, err := os.ReadDir(r.dist)
 	if err != nil {
@@ -118,5 +122,5 @@ func (r *release) sum(context.Context) error {
 		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), e.Name()))
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
-	return os.WriteFile(filepath.Join(r.dist, "SHA256SUMS"), []byte(strings.Join(lines, "")), 0o644)
+	return os.WriteFile(filepath.Join(r.dist, sumsFile), []byte(strings.Join(lines, "")), 0o644)
 }

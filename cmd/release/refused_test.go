@@ -38,11 +38,16 @@ func toy(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// newToy returns a release of a toy that is not made yet.
+func newToy(t *testing.T, repo, version string) *release {
+	return &release{version: version, repo: repo, dist: filepath.Join(t.TempDir(), "dist"), work: t.TempDir(),
+		offline: true, out: io.Discard}
+}
+
 // ofToy makes a release of a toy.
 func ofToy(t *testing.T, repo, version string) (*release, error) {
 	t.Helper()
-	r := &release{version: version, repo: repo, dist: filepath.Join(t.TempDir(), "dist"), work: t.TempDir(), offline: true,
-		out: io.Discard}
+	r := newToy(t, repo, version)
 	return r, r.steps(t.Context())
 }
 

@@ -58,8 +58,8 @@ func commit(t testing.TB, dir string, args ...string) string {
 	return out
 }
 
-// copyOfTree returns a repository with the files of this one as they are now, committed or not.
-func copyOfTree(t testing.TB) string {
+// copyOfTree returns a repository with the files of this one as they are now, committed or not, and with a key more.
+func copyOfTree(t testing.TB, signers string) string {
 	t.Helper()
 	dir := t.TempDir()
 	names, err := git(t.Context(), "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -73,6 +73,7 @@ func copyOfTree(t testing.TB) string {
 		write(t, filepath.Join(dir, name), read(t, filepath.Join("../..", name)))
 		must(t, os.Chmod(filepath.Join(dir, name), info.Mode()))
 	}
+	write(t, filepath.Join(dir, signersFile), read(t, filepath.Join(dir, signersFile))+signers)
 	repository(t, dir)
 	return dir
 }
@@ -87,17 +88,20 @@ func quick(t testing.TB, repo string) *release {
 // TestRelease makes a release of this tree, and installs it as users do, with no network: the command, each module of
 // the library, and the first program of the README.
 func TestRelease(t *testing.T) {
-	repo := copyOfTree(t)
+	key, line := newKey(t)
+	repo := copyOfTree(t, line)
 	base := commit(t, repo, "rev-parse", "HEAD")
 	r := quick(t, repo)
 	must(t, r.steps(t.Context()))
 	t.Run("tags", func(t *testing.T) { tagsAreRight(t, r, base) })
-	t.Run("twice", func(t *testing.T) { twiceIsTheSame(t, r) })
+	t.Run("twice", func(t *testing.T) { twiceIsTheSame(t, r, key) })
 	t.Run("workspace", func(t *testing.T) { workspaceBuilds(t, r) })
 	t.Run("install", func(t *testing.T) { commandIsInstalled(t, r, base) })
 	t.Run("program", func(t *testing.T) { readmeProgramRuns(t, r) })
 	t.Run("modules", func(t *testing.T) { modulesAreGot(t, r) })
 	t.Run("files", func(t *testing.T) { filesAreWhole(t, r) })
+	t.Run("parts", func(t *testing.T) { partsAreListed(t, r) })
+	t.Run("formula", func(t *testing.T) { formulaFits(t, r) })
 }
 
 // tagsAreRight: a tag for each module of the workspace, of one commit whose go.mod files name the version; the branch
@@ -134,13 +138,17 @@ func tagsAreRight(t *testing.T, r *release, base string) {
 	}
 }
 
-// twiceIsTheSame: another clone gives the same tags and bytes; at the tag, too, it gives the same tags.
-func twiceIsTheSame(t *testing.T, r *release) {
+// twiceIsTheSame: another clone gives the same tags and bytes, and with a key a signature more; at the tag, too, it
+// gives the same tags.
+func twiceIsTheSame(t *testing.T, r *release, key string) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	commit(t, r.repo, "clone", "--quiet", "--no-tags", r.repo, clone)
 	again := quick(t, clone)
+	again.keyFile = key
 	must(t, again.steps(t.Context()))
+	must(t, verify(again.dist, filepath.Join(clone, signersFile)))
 	got, want := distOf(t, again), distOf(t, r)
+	delete(got, sumsFile+".sig")
 	if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
 		t.Fatalf("%q, not %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
@@ -321,12 +329,13 @@ func modulesAreGot(t *testing.T, r *release) {
 	}
 }
 
-// filesAreWhole: the files of a release are there, their sums are right, and a bill names what is linked.
+// filesAreWhole: the files of a release are there, and their sums are right, also where others name them.
 func filesAreWhole(t *testing.T, r *release) {
 	system := runtime.GOOS + "_" + runtime.GOARCH
-	want := []string{"CHANGELOG-0.1.0.md", "SHA256SUMS", "keywright-0.1.0-1." + rpmArch[runtime.GOARCH] + ".rpm",
-		"keywright_0.1.0_" + runtime.GOARCH + ".deb",
+	want := []string{"CHANGELOG-0.1.0.md", "Containerfile", "SHA256SUMS", "keywright.rb",
+		"keywright-0.1.0-1." + rpmArch[runtime.GOARCH] + ".rpm", "keywright_0.1.0_" + runtime.GOARCH + ".deb",
 		"keywright_0.1.0_" + system + ".cdx.json", "keywright_0.1.0_" + system + ".tar.gz"}
+	slices.Sort(want)
 	files := distOf(t, r)
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
@@ -338,21 +347,71 @@ func filesAreWhole(t *testing.T, r *release) {
 	if n := strings.Count(string(files["SHA256SUMS"]), "\n"); n != len(want)-1 {
 		t.Errorf("%d sums of %d files", n, len(want)-1)
 	}
+	archive := "keywright_0.1.0_" + system + ".tar.gz"
+	sum, _, _ := strings.Cut(string(files["SHA256SUMS"][strings.Index(string(files["SHA256SUMS"]), archive)-66:]), " ")
+	for name, want := range map[string]string{
+		"Containerfile": `"` + sum + "  /" + archive + `"`,
+		"keywright.rb":  "/releases/download/v0.1.0/" + archive + "\"\n      sha256 \"" + sum + "\"\n",
+	} {
+		if text := string(files[name]); !strings.Contains(text, want) {
+			t.Errorf("%s does not have %s:\n%s", name, want, text)
+		}
+	}
+}
+
+// partsAreListed: a bill names what is linked, and under the program that embeds the dashboard what is built into that.
+func partsAreListed(t *testing.T, r *release) {
 	var b bill
-	must(t, json.Unmarshal(files["keywright_0.1.0_"+system+".cdx.json"], &b))
-	names := map[string]bool{}
+	must(t, json.Unmarshal(distOf(t, r)["keywright_0.1.0_"+runtime.GOOS+"_"+runtime.GOARCH+".cdx.json"], &b))
+	names, on := map[string]bool{}, map[string][]string{}
 	for _, c := range b.Components {
 		names[c.Ref] = true
 	}
 	for _, d := range b.Dependencies {
-		for _, on := range d.On {
-			if !names[on] {
-				t.Errorf("%s depends on %s, which is no component", d.Ref, on)
+		on[d.Ref] = d.On
+		for _, ref := range d.On {
+			if !names[ref] {
+				t.Errorf("%s depends on %s, which is no component", d.Ref, ref)
 			}
 		}
 	}
 	if !names["pkg:golang/"+root+"@v0.1.0"] || !names["pkg:golang/github.com/spf13/cobra@v1.10.2"] ||
 		names["pkg:golang/github.com/google/rpmpack@v0.7.1"] {
 		t.Errorf("%v", names)
+	}
+	page, err := readDashboard(r.tree())
+	must(t, err)
+	var parts []string
+	for _, p := range page.parts {
+		parts = append(parts, p.Ref)
+	}
+	if !slices.Contains(on["keywright"], "dashboard") || !slices.Equal(on["dashboard"], parts) || len(parts) < 3 {
+		t.Errorf("the program depends on %q, the dashboard on %q", on["keywright"], on["dashboard"])
+	}
+}
+
+// formulaFits: what the formula runs after an installation does what it says.
+func formulaFits(t *testing.T, r *release) {
+	_, text, _ := strings.Cut(string(distOf(t, r)["keywright.rb"]), "<<~YAML\n")
+	text, _, found := strings.Cut(text, "    YAML\n")
+	if !found {
+		t.Fatal("the formula has no declaration")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "keyspace.yaml"), strings.ReplaceAll(text, "\n      ", "\n")[len("      "):])
+	program := filepath.Join(r.work, "home", "bin", "keywright")
+	match := exec.Command(program, "match")
+	match.Dir, match.Stdin = dir, strings.NewReader("user:7\n")
+	if out, err := output(match); err != nil || !strings.Contains(out, "account") {
+		t.Errorf("%q %v", out, err)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} { // as generate_completions_from_executable does
+		if out, err := output(exec.Command(program, "completion", shell)); err != nil || len(out) < 1000 {
+			t.Errorf("%s: %q %v", shell, out, err)
+		}
+	}
+	if out, err := output(exec.Command(program, "version")); err != nil ||
+		!strings.HasPrefix(out, "keywright v0.1.0, commit ") {
+		t.Errorf("%q %v", out, err)
 	}
 }
