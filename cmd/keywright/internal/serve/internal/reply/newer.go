@@ -1,4 +1,4 @@
-package serve
+package reply
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// rowsOnly names, in A-IM and IM (RFC 3229), an answer whose lists have only the rows that the client does not have.
-const rowsOnly = "rows"
+// RowsOnly names, in A-IM and IM (RFC 3229), an answer whose lists have only the rows that the client does not have.
+const RowsOnly = "rows"
 
 // newer holds what is other in an answer than in the one that a client has: it was sent with If-None-Match and
 // `A-IM: rows`, and its status is 226.
@@ -24,8 +24,8 @@ type newer struct {
 	Rest map[string]json.RawMessage   `json:"rest"` // all that is no list of rows
 }
 
-// respondNewer answers with a document, or with what the client does not have of it. Each answer has an ETag.
-func (s *Server) respondNewer(w http.ResponseWriter, r *http.Request, document any) {
+// Respond answers with a document, or with what the client does not have of it. Each answer has an ETag.
+func (b *Bases) Respond(w http.ResponseWriter, r *http.Request, document any) {
 	status, text := encoded(http.StatusOK, document)
 	if status != http.StatusOK {
 		sendJSON(w, status, text)
@@ -40,9 +40,9 @@ func (s *Server) respondNewer(w http.ResponseWriter, r *http.Request, document a
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if slices.Contains(words(r.Header.Values("A-IM")), rowsOnly) {
-		if base, less := s.bases.newer(tag, has, text); less != nil {
-			w.Header().Set("IM", rowsOnly)
+	if slices.Contains(words(r.Header.Values("A-IM")), RowsOnly) {
+		if base, less := b.newer(tag, has, text); less != nil {
+			w.Header().Set("IM", RowsOnly)
 			w.Header().Set("Delta-Base", base)
 			status, text = http.StatusIMUsed, less
 		}
@@ -60,9 +60,9 @@ func words(lines []string) (out []string) {
 	return out
 }
 
-// bases holds digests of the rows of answers that clients have, by ETag. What has no room any more costs its client one
+// Bases holds digests of the rows of answers that clients have, by ETag. What has no room any more costs its client one
 // whole answer. The zero value is ready.
-type bases struct {
+type Bases struct {
 	mu    sync.Mutex
 	lists map[string]map[string][]uint64
 	order []string // ETags, the oldest first
@@ -78,7 +78,7 @@ const fewRows = 8
 var rowSeed = maphash.MakeSeed()
 
 // newer returns what an answer has that one of those which a client has does not have; nil where that is not less.
-func (b *bases) newer(tag string, has []string, text []byte) (base string, less []byte) {
+func (b *Bases) newer(tag string, has []string, text []byte) (base string, less []byte) {
 	var of newer
 	if json.Unmarshal(text, &of.Rest) != nil {
 		return "", nil
@@ -111,7 +111,7 @@ func (b *bases) newer(tag string, has []string, text []byte) (base string, less 
 }
 
 // swap keeps the digests of an answer, and returns those of one that the client has.
-func (b *bases) swap(tag string, has []string, now map[string][]uint64) (base string, then map[string][]uint64) {
+func (b *Bases) swap(tag string, has []string, now map[string][]uint64) (base string, then map[string][]uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, base = range has {

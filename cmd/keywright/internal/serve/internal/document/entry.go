@@ -1,9 +1,8 @@
-package serve
+package document
 
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -14,37 +13,86 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-func entryPage(q *request) (any, error) {
-	d := q.target.Declaration
-	e, _ := d.Lookup(q.PathValue("name"))
-	if e == nil {
-		return nil, problem(http.StatusNotFound, "no-such-entry", "the declaration has no such entry",
-			"the overview lists them")
-	}
+// EntryPage represents one entry. Its counts, distributions and largest keys are those of all
+// its keys together; parts has them apart.
+type EntryPage struct {
+	answer.Entry
+	Construct   string            `json:"construct,omitempty"`
+	Declaration string            `json:"declaration"` // YAML, as it is written in the file
+	Writers     []string          `json:"writers"`
+	Counts      EntryCounts       `json:"counts"`
+	TTL         *audit.Spread     `json:"ttl,omitempty"` // of the main key
+	TTLs        []Bucket          `json:"ttl_buckets"`   // of keys that expire, by what is left in seconds
+	Sizes       []Bucket          `json:"size_buckets"`  // by bytes
+	Largest     []audit.LargeKey  `json:"largest"`
+	Findings    []finding.Finding `json:"findings"`
+	Offending   []Offending       `json:"offending"`
+	Parts       []KeyPage         `json:"parts"` // its keys, the main one first
+	Measured
+}
+
+// EntryCounts holds the figures of some keys.
+type EntryCounts struct {
+	Keys  int64   `json:"keys"`
+	Bytes int64   `json:"bytes"`
+	Share float64 `json:"share"` // of all bytes; of all keys where bytes are unknown
+	NoTTL int64   `json:"no_ttl"`
+}
+
+// KeyPage represents one key of an entry, and what there is of it.
+type KeyPage struct {
+	Row       EntryRow         `json:"row"`
+	TTL       *audit.Spread    `json:"ttl,omitempty"`
+	TTLs      []Bucket         `json:"ttl_buckets"`
+	Sizes     []Bucket         `json:"size_buckets"`
+	Unsized   int64            `json:"unsized"` // keys of unknown size
+	Largest   []audit.LargeKey `json:"largest"`
+	Offending []Offending      `json:"offending"`
+}
+
+// Bucket represents a range of a distribution.
+type Bucket struct {
+	From int64  `json:"from"`         // above that
+	To   *int64 `json:"to,omitempty"` // up to that; absent: without an end
+	Keys int64  `json:"keys"`
+}
+
+// Offending holds keys that break a rule.
+type Offending struct {
+	Code  string           `json:"code"`
+	Name  string           `json:"name"` // of the rule
+	Total int64            `json:"total"`
+	Keys  []audit.Offender `json:"keys"` // the first of them
+	Cut   bool             `json:"cut"`
+}
+
+// Entry returns one entry of a target.
+func (w *Writer) Entry(t *observe.Target, st *observe.State, e *keyspace.Entry) EntryPage {
+	d := t.Declaration
 	out := EntryPage{Entry: answer.EntryOf(d.Keyspace, e, d.Prefix), Construct: string(e.Construct),
 		Declaration: written(d.Keyspace, e),
 		Writers:     []string{}, TTLs: []Bucket{}, Sizes: []Bucket{}, Largest: []audit.LargeKey{},
 		Findings:  []finding.Finding{},
-		Offending: []Offending{}, Parts: []KeyPage{}, Measured: q.server.measured(q.target, &q.state)}
+		Offending: []Offending{}, Parts: []KeyPage{}, Measured: w.Measured(t, st)}
 	if e.Owner != "" {
 		out.Writers = append(out.Writers, e.Owner)
 	}
-	if a := q.state.Shown(); a != nil {
-		out.fill(q, e, a)
+	if a := st.Shown(); a != nil {
+		w.fill(&out, t, e, a)
 	}
-	return out, nil
+	return out
 }
 
 // fill adds what an audit says of the keys of an entry.
-func (p *EntryPage) fill(q *request, e *keyspace.Entry, a *observe.Audit) {
-	rows := q.server.rows(q.target, a)
+func (w *Writer) fill(p *EntryPage, t *observe.Target, e *keyspace.Entry, a *observe.Audit) {
+	rows := w.Rows(t, a)
 	var all observe.Shape
 	for _, k := range e.Keys {
 		i := slices.IndexFunc(rows, func(r EntryRow) bool { return r.Kind == "entry" && r.Name == k.Name })
 		if i < 0 {
 			continue
 		}
-		page := q.server.keyPage(rows[i], a)
+		page := w.keyPage(rows[i], a)
 		p.Parts = append(p.Parts, page)
 		p.Counts.Keys, p.Counts.Bytes, p.Counts.NoTTL = p.Counts.Keys+rows[i].Keys, p.Counts.Bytes+rows[i].Bytes,
 			p.Counts.NoTTL+rows[i].NoTTL
@@ -57,7 +105,7 @@ func (p *EntryPage) fill(q *request, e *keyspace.Entry, a *observe.Audit) {
 		}
 	}
 	for _, f := range a.Report.Findings {
-		if of, _ := q.target.Declaration.Lookup(f.Entry); of == e {
+		if of, _ := t.Declaration.Lookup(f.Entry); of == e {
 			p.Findings = append(p.Findings, f)
 		}
 	}
@@ -73,7 +121,7 @@ func (p *EntryPage) fill(q *request, e *keyspace.Entry, a *observe.Audit) {
 }
 
 // keyPage returns what there is of one key of an entry.
-func (s *Server) keyPage(row EntryRow, a *observe.Audit) KeyPage {
+func (w *Writer) keyPage(row EntryRow, a *observe.Audit) KeyPage {
 	p := KeyPage{Row: row, TTLs: []Bucket{}, Sizes: []Bucket{}, Largest: []audit.LargeKey{}, Offending: []Offending{}}
 	for _, e := range a.Report.Entries {
 		if e.Name == row.Name {
@@ -87,7 +135,7 @@ func (s *Server) keyPage(row EntryRow, a *observe.Audit) KeyPage {
 	p.TTLs, p.Sizes, p.Unsized = bucketsOf(shape.TTLs[:]), bucketsOf(shape.Sizes[:]), shape.Unsized
 	p.Largest = append(p.Largest, shape.Largest...)
 	for _, code := range slices.Sorted(maps.Keys(shape.Offending)) {
-		one := Offending{Code: code, Name: s.rules[code].Name, Keys: shape.Offending[code], Total: row.Codes[code]}
+		one := Offending{Code: code, Name: w.Rules[code].Name, Keys: shape.Offending[code], Total: row.Codes[code]}
 		one.Total = max(one.Total, int64(len(one.Keys)))
 		one.Cut = one.Total > int64(len(one.Keys))
 		p.Offending = append(p.Offending, one)

@@ -1,4 +1,4 @@
-package serve
+package deadsearch
 
 import (
 	"cmp"

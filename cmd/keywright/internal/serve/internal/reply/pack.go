@@ -1,4 +1,4 @@
-package serve
+package reply
 
 import (
 	"compress/gzip"
@@ -9,10 +9,6 @@ import (
 
 // leastPacked is the size from which on an answer is compressed.
 const leastPacked = 1 << 10
-
-// unpacked lists paths whose answers are not compressed: a stream, and those with a secret, of which a length would
-// tell.
-var unpacked = map[string]bool{"/api/v1/events": true, "/api/v1/me": true, sessionPath: true}
 
 var packers = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
@@ -27,10 +23,10 @@ type packed struct {
 	begun  bool
 }
 
-// pack answers a request by a handler, compressed where the client takes that.
-func pack(h http.Handler, w http.ResponseWriter, r *http.Request) {
+// Pack answers a request by a handler, compressed where the client takes that, but for answers that are plain.
+func Pack(h http.Handler, w http.ResponseWriter, r *http.Request, plain bool) {
 	w.Header().Add("Vary", "Accept-Encoding")
-	if r.Method == http.MethodHead || unpacked[r.URL.Path] || !takesGzip(r.Header.Get("Accept-Encoding")) {
+	if r.Method == http.MethodHead || plain || !takesGzip(r.Header.Get("Accept-Encoding")) {
 		h.ServeHTTP(w, r)
 		return
 	}

@@ -1,4 +1,4 @@
-package serve
+package auth
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
 
 // Token represents a user's secret, as a file of tokens has it: never the secret itself. A secret
@@ -104,17 +106,17 @@ func (t Token) Line() string {
 }
 
 // Admit takes other tokens from now on. The sessions of those that are not among them end.
-func (s *Server) Admit(tokens []Token) { s.tokens.Store(&tokens) }
+func (a *Authenticator) Admit(tokens []Token) { a.tokens.Store(&tokens) }
 
 // knows reports whether a token is one of those that are good now.
-func (s *Server) knows(t Token) bool {
-	return slices.Contains(*s.tokens.Load(), t) && !t.Ended(s.Now())
+func (a *Authenticator) knows(t Token) bool {
+	return slices.Contains(*a.tokens.Load(), t) && !t.Ended(a.now())
 }
 
 // token returns the token with a secret, also one that has ended. All are compared, whichever it is.
-func (s *Server) token(secret string) (found Token, ok bool) {
+func (a *Authenticator) token(secret string) (found Token, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
-	for _, t := range *s.tokens.Load() {
+	for _, t := range *a.tokens.Load() {
 		if subtle.ConstantTimeCompare(digest[:], t.Digest[:]) == 1 {
 			found, ok = t, true
 		}
@@ -123,8 +125,8 @@ func (s *Server) token(secret string) (found Token, ok bool) {
 }
 
 // ended refuses a token that has ended.
-func (t Token) ended() *failure {
-	return problem(http.StatusUnauthorized, "token-ended", "this token has ended on "+t.Ends.UTC().Format(time.RFC3339),
+func (t Token) ended() *reply.Failure {
+	return reply.Fail(http.StatusUnauthorized, "token-ended", "this token has ended on "+t.Ends.UTC().Format(time.RFC3339),
 		"ask for another: `keywright serve token "+t.Name+" --for 30d` makes one")
 }
 

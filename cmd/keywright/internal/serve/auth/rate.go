@@ -1,9 +1,11 @@
-package serve
+package auth
 
 import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
 
 // Bounds of requests: each user, and each address without one, has so many at once, and so
@@ -29,7 +31,7 @@ type bucket struct {
 }
 
 // pass takes the cost of a request, or refuses it.
-func (l *rates) pass(of string, now time.Time, cost float64) *failure {
+func (l *rates) pass(of string, now time.Time, cost float64) *reply.Failure {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.all[of]
@@ -50,7 +52,7 @@ func (l *rates) pass(of string, now time.Time, cost float64) *failure {
 	}
 	l.all[of] = b
 	if refused {
-		return problem(http.StatusTooManyRequests, "too-many", "that is more requests than one may send",
+		return reply.Fail(http.StatusTooManyRequests, "too-many", "that is more requests than one may send",
 			"wait a second")
 	}
 	return nil

@@ -1,4 +1,4 @@
-package serve
+package reply
 
 import (
 	"encoding/csv"
@@ -11,9 +11,9 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// writeCSV writes the items of an answer as a table. A cell that a spreadsheet would take
-// for a formula is made harmless.
-func writeCSV(w http.ResponseWriter, q *request, r route, value any) {
+// WriteCSV writes the items of an answer as a table, in a file of that name without .csv. A cell that a spreadsheet
+// would take for a formula is made harmless.
+func WriteCSV(w http.ResponseWriter, name string, value any) {
 	items := reflect.ValueOf(value)
 	for items.Kind() == reflect.Pointer {
 		items = items.Elem()
@@ -25,19 +25,15 @@ func writeCSV(w http.ResponseWriter, q *request, r route, value any) {
 			w.Header().Set("X-Keywright-Cut", p.Next)
 		}
 	}
-	for _, name := range []string{"Items", "Entries"} {
-		if f := items.FieldByName(name); f.IsValid() && f.Kind() == reflect.Slice {
+	for _, field := range []string{"Items", "Entries"} {
+		if f := items.FieldByName(field); f.IsValid() && f.Kind() == reflect.Slice {
 			items = f
 			break
 		}
 	}
 	if items.Kind() != reflect.Slice {
-		refuse(w, problem(http.StatusBadRequest, "no-table", "this answer is no table", "leave out format=csv"))
+		Refuse(w, Fail(http.StatusBadRequest, "no-table", "this answer is no table", "leave out format=csv"))
 		return
-	}
-	name := r.path[strings.LastIndexByte(r.path, '/')+1:]
-	if q.target != nil {
-		name = q.target.ID + "-" + name
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8; header=present")
