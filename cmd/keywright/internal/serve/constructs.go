@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
@@ -98,7 +99,7 @@ func caches(q *request) (any, error) {
 	if a := q.state.Shown(); a != nil {
 		for _, r := range a.Report.Entries {
 			if e, k := q.target.Declaration.Lookup(r.Name); e != nil && e.Construct == keyspace.Cache && k == e.Keys[0] {
-				about := answer.EntryOf(q.target.Declaration.Keyspace, e, "")
+				about := explain.EntryOf(q.target.Declaration.Keyspace, e, "")
 				rows = append(rows, document.CacheRow{Entry: r.Name, Pattern: r.Pattern, Keys: r.Keys, Bytes: r.Bytes,
 					NoTTL: r.NoTTL, TTL: r.TTL, DeletedBy: append([]string{}, about.Deletes...)})
 			}

@@ -24,7 +24,7 @@ var routes = []route{
 	{"GET", "/api/v1/t/{target}/history", "Figures over time", historyParams, reflect.TypeFor[document.Series](),
 		nil, series},
 	{"GET", "/api/v1/t/{target}/explain", "What there is to say of a key", []param{
-		{"key", "the key; its bytes percent-encoded", "string", true}}, reflect.TypeFor[Explained](), nil, explain},
+		{"key", "the key; its bytes percent-encoded", "string", true}}, reflect.TypeFor[Explained](), nil, explainKey},
 	{"GET", "/api/v1/t/{target}/undeclared", "What no entry declares", listParams,
 		reflect.TypeFor[document.Undeclared](), nil, undeclared},
 	{"GET", "/api/v1/t/{target}/findings", "What the audit has found", append([]param{

@@ -20,7 +20,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -132,12 +132,12 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	o := observe.Options{ID: "main", Name: "main", Declaration: observe.Declaration{Keyspace: ks, File: "keyspace.yaml"},
 		Every: time.Hour, Glance: 50 * time.Millisecond,
 		Health: time.Hour, Pace: 1000, Now: time.Now, Audit: audit.Options{MinKeys: 1},
-		Migrations: func(context.Context, *keywright.Client, error) ([]answer.Migration, error) {
-			return []answer.Migration{{Name: "move",
-				Parts: []answer.MigrationPart{{Part: "notes", Phase: "shadow", Authority: "files",
-					Processes: []answer.MigrationProcess{},
-					Forward: &answer.MigrationStep{To: "live",
-						Gates: []answer.MigrationGate{{Gate: "marks", Has: "3", Want: "0"}}}}}},
+		Migrations: func(context.Context, *keywright.Client, error) ([]phases.Migration, error) {
+			return []phases.Migration{{Name: "move",
+				Parts: []phases.MigrationPart{{Part: "notes", Phase: "shadow", Authority: "files",
+					Processes: []phases.MigrationProcess{},
+					Forward: &phases.MigrationStep{To: "live",
+						Gates: []phases.MigrationGate{{Gate: "marks", Has: "3", Want: "0"}}}}}},
 				{Name: "other", Away: "connection refused"}}, nil
 		},
 		Source: func() (source.Source, source.Request, func(), error) {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/finding"
@@ -12,11 +12,11 @@ import (
 
 // Explained describes what there is to say of a key.
 type Explained struct {
-	answer.Located
+	explain.Located
 	Failed *document.Failed `json:"failed,omitempty"` // why the server could not be asked
 }
 
-func explain(q *request) (any, error) {
+func explainKey(q *request) (any, error) {
 	key := q.query.Get("key")
 	if len(key) > maxKey {
 		return nil, reply.Fail(http.StatusBadRequest, "bad-parameter", "the key is longer than 64 KiB", "")
@@ -44,7 +44,7 @@ type ValueAsk struct {
 
 // ValuePage describes the value of a key, as far as it may be shown.
 type ValuePage struct {
-	answer.Value
+	explain.Value
 	At document.Stamp `json:"at"` // when it was read
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -16,7 +16,7 @@ import (
 // EntryPage represents one entry. Its counts, distributions and largest keys are those of all
 // its keys together; parts has them apart.
 type EntryPage struct {
-	answer.Entry
+	explain.Entry
 	Construct   string            `json:"construct,omitempty"`
 	Declaration string            `json:"declaration"` // YAML, as it is written in the file
 	Writers     []string          `json:"writers"`
@@ -69,7 +69,7 @@ type Offending struct {
 // Entry returns one entry of a target.
 func (w *Writer) Entry(t *observe.Target, st *observe.State, e *keyspace.Entry) EntryPage {
 	d := t.Declaration
-	out := EntryPage{Entry: answer.EntryOf(d.Keyspace, e, d.Prefix), Construct: string(e.Construct),
+	out := EntryPage{Entry: explain.EntryOf(d.Keyspace, e, d.Prefix), Construct: string(e.Construct),
 		Declaration: written(d.Keyspace, e),
 		Writers:     []string{}, TTLs: []Bucket{}, Sizes: []Bucket{}, Largest: []audit.LargeKey{},
 		Findings:  []finding.Finding{},

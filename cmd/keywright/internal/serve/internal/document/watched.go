@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
@@ -81,6 +81,6 @@ type MigrationList struct {
 // MigrationRow represents a part of a migration: without a phase where nothing of the migration is on this machine.
 type MigrationRow struct {
 	Migration string `json:"migration"`
-	answer.MigrationPart
+	phases.MigrationPart
 	Unfit []string `json:"unfit,omitempty"` // what the server lacks to be the only place of the records
 }

@@ -1,4 +1,7 @@
-package answer
+// Package phases says where the parts of migrations are: their phases, the gates of the next steps, their processes.
+//
+// It is made of what the engine says, and reads nothing itself.
+package phases
 
 import (
 	"slices"

@@ -1,4 +1,8 @@
-package answer
+// Package explain says what a key is: the entry that it belongs to, what a server says of it, and its value, as far as
+// that may be shown; and what an entry is. It is what `keywright explain` prints and what the server shows.
+//
+// It prints nothing, and reads one key at a time: what constructs hold is what package answer reads.
+package explain
 
 import (
 	"cmp"
