@@ -1,4 +1,4 @@
-package cunningbot
+package outside
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // Bounds of a call.
@@ -78,7 +80,7 @@ func (w *web) wait(ctx context.Context, route string) error {
 func (w *web) once(ctx context.Context, method, path, route string, body, into any) (again time.Duration, err error) {
 	var text []byte
 	if body != nil {
-		if text, err = encode(body); err != nil {
+		if text, err = state.Encode(body); err != nil {
 			return 0, fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
@@ -103,9 +105,9 @@ func (w *web) once(ctx context.Context, method, path, route string, body, into a
 		w.hold(route, all, after)
 		return after, &LimitedError{w.name, after}
 	case answer.StatusCode >= 500:
-		return 200 * time.Millisecond, &StatusError{w.name, answer.StatusCode, cut(string(out), 200)}
+		return 200 * time.Millisecond, &StatusError{w.name, answer.StatusCode, Cut(string(out), 200)}
 	case answer.StatusCode >= 300:
-		return 0, &StatusError{w.name, answer.StatusCode, cut(string(out), 200)}
+		return 0, &StatusError{w.name, answer.StatusCode, Cut(string(out), 200)}
 	}
 	if into == nil || len(out) == 0 {
 		return 0, nil
@@ -166,11 +168,23 @@ func retryAfter(h http.Header, body []byte) (after time.Duration, all bool) {
 	return time.Second, false
 }
 
-// cut gives at most n characters of a text.
-func cut(text string, n int) string {
+// Cut gives at most n characters of a text.
+func Cut(text string, n int) string {
 	runes := []rune(text)
 	if len(runes) <= n {
 		return text
 	}
 	return string(runes[:n-1]) + "…"
+}
+
+// pause waits; false if ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
 }

@@ -1,10 +1,15 @@
-package cunningbot
+// Package outside has what CunningBot talks to, over HTTP: Discord, a language model and news feeds.
+//
+// It knows no store.
+package outside
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // Messenger posts to channels of Discord.
@@ -75,14 +80,11 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answers %d: %s", e.Server, e.Code, e.Says)
 }
 
-// ErrLater is wrapped by what an item cannot be blamed for: it is no try.
-var ErrLater = errors.New("it cannot be done now")
-
-// post posts a message once. again: it may have been posted, since some time.
-func post(ctx context.Context, to Messenger, m Message, again bool, since time.Time) (id string, err error) {
+// PostOnce posts a message once. again: it may have been posted, since some time.
+func PostOnce(ctx context.Context, to Messenger, m Message, again bool, since time.Time) (id string, err error) {
 	if again {
 		id, err = to.Find(ctx, m.Channel, m.Ref, since)
-		if !errors.Is(err, ErrNone) {
+		if !errors.Is(err, state.ErrNone) {
 			return id, err
 		}
 	}

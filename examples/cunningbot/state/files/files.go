@@ -1,4 +1,5 @@
-package cunningbot
+// Package files keeps the state of CunningBot in the JSON files that the bot had before, in one folder of one machine.
+package files
 
 import (
 	"context"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // The files, as the bot had them before, and one of its own: articles that were taken.
@@ -23,29 +26,30 @@ const (
 	historyFile  = "story_history.json"
 )
 
-// NewFiles returns the store on JSON files in a folder: each access reads the whole file, each change
+// New returns the store on JSON files in a folder: each access reads the whole file, each change
 // is made under a lock, in a temporary file that is synced and renamed.
-func NewFiles(dir string) (*Store, error) {
-	d, err := newFolder(dir)
+func New(dir string) (*state.Store, error) {
+	d, err := OpenFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
-		Settings: fileSettings{d}, Feeds: fileFeeds{d}, Pending: filePending{d}, Breaking: fileBreaking{d},
-		History: fileHistory{d}, Trivia: fileTrivia{d}, Daily: fileDaily{d}, Locks: fileLocks{d},
-		Health: d.health, Close: func() {},
+	return &state.Store{
+		Settings: settings{d}, Feeds: feeds{d}, Pending: pending{d}, Breaking: breaking{d},
+		History: history{d}, Trivia: trivia{d}, Daily: daily{d}, Locks: locks{d},
+		Health: d.Health, Close: func() {},
 	}, nil
 }
 
-// files holds the files of a folder.
-type files struct{ dir string }
+// Folder holds the files of a folder.
+type Folder struct{ dir string }
 
-func newFolder(dir string) (files, error) {
-	return files{dir}, os.MkdirAll(filepath.Join(dir, "locks"), 0o700)
+// OpenFolder opens a folder of files, which it makes where there is none.
+func OpenFolder(dir string) (Folder, error) {
+	return Folder{dir}, os.MkdirAll(filepath.Join(dir, "locks"), 0o700)
 }
 
 // read decodes a file; one that is not there is empty. A number is as it was written.
-func read[T any](d files, name string) (v T, err error) {
+func read[T any](d Folder, name string) (v T, err error) {
 	text, err := os.ReadFile(filepath.Join(d.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, nil
@@ -61,8 +65,8 @@ func read[T any](d files, name string) (v T, err error) {
 
 // change reads a file, lets fn change what it has, and writes it, under the lock of the file.
 // fn says whether there is anything to write.
-func change[T any](ctx context.Context, d files, name string, fn func(v *T) (bool, error)) error {
-	unlock, err := d.lock(ctx, name+".lock")
+func change[T any](ctx context.Context, d Folder, name string, fn func(v *T) (bool, error)) error {
+	unlock, err := d.Lock(ctx, name+".lock")
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func change[T any](ctx context.Context, d files, name string, fn func(v *T) (boo
 }
 
 // write replaces a file: a temporary one, sync, rename, sync of the folder.
-func (d files) write(name string, text []byte) (err error) {
+func (d Folder) write(name string, text []byte) (err error) {
 	f, err := os.CreateTemp(d.dir, name+".*.tmp")
 	if err != nil {
 		return err
@@ -100,11 +104,11 @@ func (d files) write(name string, text []byte) (err error) {
 	if err := os.Rename(f.Name(), filepath.Join(d.dir, name)); err != nil {
 		return err
 	}
-	return syncFolder(d.dir)
+	return SyncFolder(d.dir)
 }
 
-// syncFolder keeps the new name of a file after a loss of power.
-func syncFolder(dir string) error {
+// SyncFolder keeps the new name of a file after a loss of power.
+func SyncFolder(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -112,21 +116,23 @@ func syncFolder(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// lock waits for a lock of the kernel, which frees it when the process dies.
-func (d files) lock(ctx context.Context, name string) (unlock func(), err error) {
+// Lock waits for a lock of the kernel, which frees it when the process dies.
+func (d Folder) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	for {
 		unlock, err = d.try(name)
-		if !errors.Is(err, ErrHeld) {
+		if !errors.Is(err, state.ErrHeld) {
 			return unlock, err
 		}
-		if !pause(ctx, 5*time.Millisecond) {
+		select {
+		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
 // try takes a lock, or fails with ErrHeld. Its file stays.
-func (d files) try(name string) (unlock func(), err error) {
+func (d Folder) try(name string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(d.dir, "locks", name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -140,7 +146,7 @@ func (d files) try(name string) (unlock func(), err error) {
 
 // tryOnce takes a lock of a name that does not come again, or fails with ErrHeld. Its file goes with it. A program that
 // knows only try may have such a lock at the same time: it is for work that is right if two do it.
-func (d files) tryOnce(name string) (unlock func(), err error) {
+func (d Folder) tryOnce(name string) (unlock func(), err error) {
 	path := filepath.Join(d.dir, "locks", name)
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -164,7 +170,7 @@ func (d files) tryOnce(name string) (unlock func(), err error) {
 func flock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrHeld
+		return state.ErrHeld
 	}
 	return err
 }
@@ -185,32 +191,19 @@ func locked(f *os.File, path string) (current bool, err error) {
 	return err == nil && os.SameFile(is, there), err
 }
 
-// pause waits; false if ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
+// Health returns whether the file of settings can be read.
+func (d Folder) Health(context.Context) state.Health {
+	if _, err := read[appState](d, stateFile); err != nil {
+		return state.Health{Status: "unhealthy", Error: err.Error()}
 	}
+	return state.Health{Status: "healthy"}
 }
 
-func (d files) health(context.Context) Health {
-	if _, err := read[state](d, stateFile); err != nil {
-		return Health{Status: "unhealthy", Error: err.Error()}
-	}
-	return Health{Status: "healthy"}
-}
-
-// state is app_state.json: by guild and by member. What this program does not know stays.
-type state map[string]map[string]json.RawMessage
-
-const global = "global"
+// appState is app_state.json: by guild and by member. What this program does not know stays.
+type appState map[string]map[string]json.RawMessage
 
 // member reads a member of a guild; the zero value if it is not there.
-func member[T any](s state, guild, name string) (v T, err error) {
+func member[T any](s appState, guild, name string) (v T, err error) {
 	text, there := s[guild][name]
 	if !there || string(text) == "null" {
 		return v, nil
@@ -221,9 +214,9 @@ func member[T any](s state, guild, name string) (v T, err error) {
 	return v, nil
 }
 
-func (s *state) set(guild, name string, v any) error {
+func (s *appState) set(guild, name string, v any) error {
 	if *s == nil {
-		*s = state{}
+		*s = appState{}
 	}
 	if (*s)[guild] == nil {
 		(*s)[guild] = map[string]json.RawMessage{}
@@ -233,8 +226,8 @@ func (s *state) set(guild, name string, v any) error {
 }
 
 // readMember reads a member of a guild from the file.
-func readMember[T any](d files, guild, name string) (v T, err error) {
-	s, err := read[state](d, stateFile)
+func readMember[T any](d Folder, guild, name string) (v T, err error) {
+	s, err := read[appState](d, stateFile)
 	if err != nil {
 		return v, err
 	}
@@ -242,8 +235,8 @@ func readMember[T any](d files, guild, name string) (v T, err error) {
 }
 
 // changeMember changes a member of a guild.
-func changeMember[T any](ctx context.Context, d files, guild, name string, fn func(v *T) (bool, error)) error {
-	return change(ctx, d, stateFile, func(s *state) (bool, error) {
+func changeMember[T any](ctx context.Context, d Folder, guild, name string, fn func(v *T) (bool, error)) error {
+	return change(ctx, d, stateFile, func(s *appState) (bool, error) {
 		v, err := member[T](*s, guild, name)
 		if err != nil {
 			return false, err
@@ -264,12 +257,12 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 	(*m)[k] = v
 }
 
-type fileSettings struct{ files }
+type settings struct{ Folder }
 
-func (f fileSettings) Guilds(context.Context) (guilds []string, err error) {
-	s, err := read[state](f.files, stateFile)
+func (f settings) Guilds(context.Context) (guilds []string, err error) {
+	s, err := read[appState](f.Folder, stateFile)
 	for guild := range s {
-		if guild != global {
+		if guild != state.Global {
 			guilds = append(guilds, guild)
 		}
 	}
@@ -277,8 +270,8 @@ func (f fileSettings) Guilds(context.Context) (guilds []string, err error) {
 	return guilds, err
 }
 
-func (f fileSettings) AddGuild(ctx context.Context, guild string) error {
-	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
+func (f settings) AddGuild(ctx context.Context, guild string) error {
+	return change(ctx, f.Folder, stateFile, func(s *appState) (bool, error) {
 		if (*s)[guild] != nil {
 			return false, nil
 		}
@@ -287,13 +280,13 @@ func (f fileSettings) AddGuild(ctx context.Context, guild string) error {
 	})
 }
 
-func (f fileSettings) Persona(_ context.Context, guild string) (string, error) {
-	s, err := read[state](f.files, stateFile)
+func (f settings) Persona(_ context.Context, guild string) (string, error) {
+	s, err := read[appState](f.Folder, stateFile)
 	if err != nil {
 		return "", err
 	}
 	for _, at := range [][2]string{{guild, "current_personality"}, {guild, "default_persona"},
-		{global, "default_persona"}} {
+		{state.Global, "default_persona"}} {
 		if persona, err := member[string](s, at[0], at[1]); err != nil || persona != "" {
 			return persona, err
 		}
@@ -301,24 +294,24 @@ func (f fileSettings) Persona(_ context.Context, guild string) (string, error) {
 	return "", nil
 }
 
-func (f fileSettings) SetPersona(ctx context.Context, guild, persona string) error {
-	return changeMember(ctx, f.files, guild, "current_personality",
+func (f settings) SetPersona(ctx context.Context, guild, persona string) error {
+	return changeMember(ctx, f.Folder, guild, "current_personality",
 		func(v *string) (bool, error) { *v = persona; return true, nil })
 }
 
-func (f fileSettings) Started(context.Context, string) error { return nil } // the files had no place for it
+func (f settings) Started(context.Context, string) error { return nil } // the files had no place for it
 
 // dailyMarks describes what was posted, by day and game.
 type dailyMarks map[string]map[string]string
 
-type fileDaily struct{ files }
+type daily struct{ Folder }
 
-func (f fileDaily) Games(_ context.Context, guild string) (map[string]DailyGame, error) {
-	s, err := read[state](f.files, stateFile)
+func (f daily) Games(_ context.Context, guild string) (map[string]state.DailyGame, error) {
+	s, err := read[appState](f.Folder, stateFile)
 	if err != nil {
 		return nil, err
 	}
-	games, err1 := member[map[string]DailyGame](s, guild, "daily_games")
+	games, err1 := member[map[string]state.DailyGame](s, guild, "daily_games")
 	minutes, err2 := member[map[string]int](s, guild, "schedules")
 	for name, g := range games {
 		minute, scheduled := minutes[name]
@@ -332,8 +325,8 @@ func (f fileDaily) Games(_ context.Context, guild string) (map[string]DailyGame,
 	return games, errors.Join(err1, err2)
 }
 
-func (f fileDaily) PutGame(ctx context.Context, guild, name string, g DailyGame) error {
-	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
+func (f daily) PutGame(ctx context.Context, guild, name string, g state.DailyGame) error {
+	return change(ctx, f.Folder, stateFile, func(s *appState) (bool, error) {
 		games, err1 := member[map[string]json.RawMessage](*s, guild, "daily_games")
 		minutes, err2 := member[map[string]int](*s, guild, "schedules")
 		put(&minutes, name, g.Minute)
@@ -342,17 +335,17 @@ func (f fileDaily) PutGame(ctx context.Context, guild, name string, g DailyGame)
 	})
 }
 
-func (f fileDaily) Begin(ctx context.Context, guild string, day time.Time, name string) (before string, err error) {
+func (f daily) Begin(ctx context.Context, guild string, day time.Time, name string) (before string, err error) {
 	err = f.mark(ctx, guild, day, name, "begun", &before)
 	return before, err
 }
 
-func (f fileDaily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
+func (f daily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
 	return f.mark(ctx, guild, day, name, "posted", nil)
 }
 
-func (f fileDaily) mark(ctx context.Context, guild string, day time.Time, name, mark string, before *string) error {
-	return changeMember(ctx, f.files, guild, "daily_posted", func(marks *dailyMarks) (bool, error) {
+func (f daily) mark(ctx context.Context, guild string, day time.Time, name, mark string, before *string) error {
+	return changeMember(ctx, f.Folder, guild, "daily_posted", func(marks *dailyMarks) (bool, error) {
 		for old := range *marks {
 			if old < day.AddDate(0, 0, -3).Format(time.DateOnly) {
 				delete(*marks, old)
@@ -370,13 +363,40 @@ func (f fileDaily) mark(ctx context.Context, guild string, day time.Time, name, 
 	})
 }
 
-type fileLocks struct{ files }
+type locks struct{ Folder }
 
-func (f fileLocks) Try(ctx context.Context, scope Scope, guild, id string, fn func(context.Context) error) error {
+func (f locks) Try(ctx context.Context, scope state.Scope, guild, id string, fn func(context.Context) error) error {
 	unlock, err := f.tryOnce(strings.Join([]string{strings.ReplaceAll(string(scope), ":", "-"), guild, id}, "."))
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	return fn(ctx)
+}
+
+// putEncoded puts v into a map as JSON.
+func putEncoded(m *map[string]json.RawMessage, name string, v any) error {
+	text, err := state.Encode(v)
+	if err == nil {
+		put(m, name, text)
+	}
+	return err
+}
+
+// NewLocks returns the locks of a folder alone.
+func NewLocks(d Folder) state.Locks { return locks{d} }
+
+// MoveTo moves the files into another folder of the same disk, which must not be there.
+func (d Folder) MoveTo(folder string) error {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{stateFile, pendingFile, batchFile, breakingFile, historyFile} {
+		err := os.Rename(filepath.Join(d.dir, name), filepath.Join(folder, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(folder) // only if it is empty
+			return err
+		}
+	}
+	return errors.Join(SyncFolder(folder), SyncFolder(d.dir))
 }

@@ -1,8 +1,12 @@
-package cunningbot
+// Package state has what CunningBot keeps: small interfaces, one per subsystem, and the types of what is in them.
+//
+// It stores nothing: packages redis, files and moving below it do.
+package state
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -27,6 +31,9 @@ var (
 	ErrStale = errors.New("another process has gone on with it") // a batch that is dropped already
 )
 
+// Global is the guild of direct messages, which is none: its settings are those of all guilds.
+const Global = "global"
+
 // Settings holds the guilds and their personas. All lists of guilds are sorted.
 type Settings interface {
 	Guilds(ctx context.Context) ([]string, error)
@@ -48,6 +55,13 @@ type Feeds interface {
 	// MarkSeen marks items and keeps the newest so many. Marking twice is marking once.
 	MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error
 }
+
+// Bounds of what waits.
+const (
+	MaxPending  = 10_000         // articles of a channel
+	PendingLife = 48 * time.Hour // of an article
+	MaxTries    = 3              // of an item that may be breaking news
+)
 
 // Pending holds the articles that wait for the summary of a channel, 48 hours each.
 type Pending interface {
@@ -179,3 +193,29 @@ type Health struct {
 	Phases map[string]string `json:"phases,omitempty"` // by subsystem
 	Redis  string            `json:"redis,omitempty"`  // why it cannot be used, where nothing is read from it
 }
+
+// Taken returns when a batch was made, which its id says: no article of it was queued later.
+func (b Batch) Taken() time.Time {
+	var micros int64
+	if _, err := fmt.Sscanf(b.ID, "b%d", &micros); err != nil {
+		return time.Now().Add(-PendingLife)
+	}
+	return time.UnixMicro(micros).Truncate(time.Millisecond)
+}
+
+// Until returns the last moment of a batch: its last millisecond.
+func (b Batch) Until() time.Time { return b.Taken().Add(time.Millisecond - 1) }
+
+// NewBatch names a batch of all that was queued up to now, or to the last article if that is later.
+func NewBatch(now, last time.Time) string { return fmt.Sprintf("b%d", Latest(now, last).UnixMicro()) }
+
+// Latest returns the later one.
+func Latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// ErrLater is wrapped by what an item cannot be blamed for: it is no try.
+var ErrLater = errors.New("it cannot be done now")

@@ -1,4 +1,4 @@
-package cunningbot
+package redis
 
 import (
 	"context"
@@ -12,39 +12,37 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 	"github.com/keywright/keywright/queue"
 )
 
-// Bounds of what waits.
+// Of an item that may be breaking news.
 const (
-	maxPending  = 10_000         // articles of a channel
-	pendingLife = 48 * time.Hour // of an article
-	maxTries    = 3              // of an item that may be breaking news
-	maxCrashes  = 2              // of processes in it, before it is given up
-	later       = 10 * time.Second
+	maxCrashes = 2 // of processes in it, before it is given up
+	later      = 10 * time.Second
 )
 
-type redisFeeds struct{ k *cunningkeys.Keyspace }
+type feeds struct{ k *cunningkeys.Keyspace }
 
-func (f redisFeeds) Feeds(ctx context.Context, guild string) (map[string]Feed, error) {
-	return decoded[Feed](f.k.RSSFeeds(guild).All().Do(ctx))
+func (f feeds) Feeds(ctx context.Context, guild string) (map[string]state.Feed, error) {
+	return state.Decoded[state.Feed](f.k.RSSFeeds(guild).All().Do(ctx))
 }
 
-func (f redisFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) error {
-	text, err := encode(feed)
+func (f feeds) PutFeed(ctx context.Context, guild, name string, feed state.Feed) error {
+	text, err := state.Encode(feed)
 	if err == nil {
 		_, err = f.k.RSSFeeds(guild).Set(name, text).Do(ctx)
 	}
 	return err
 }
 
-func (f redisFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
+func (f feeds) RemoveFeed(ctx context.Context, guild, name string) error {
 	_, err := f.k.RSSFeeds(guild).Remove(name).Do(ctx)
 	return err
 }
 
-func (f redisFeeds) Unseen(ctx context.Context, guild, name string, items []string) ([]string, error) {
-	seen := f.k.RSSSeen(guild, Slug(name))
+func (f feeds) Unseen(ctx context.Context, guild, name string, items []string) ([]string, error) {
+	seen := f.k.RSSSeen(guild, state.Slug(name))
 	unseen, err := missing(ctx, f.k, items, func(item string) keywright.Op[time.Time] { return seen.Score(item) })
 	return unseen, err
 }
@@ -71,11 +69,11 @@ func missing[T any](ctx context.Context, k *cunningkeys.Keyspace, items []string
 	return out, nil
 }
 
-func (f redisFeeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
+func (f feeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
 	for some := range slices.Chunk(items, piece) {
-		text, err := encode(some)
+		text, err := state.Encode(some)
 		if err == nil {
-			_, err = f.k.BatchAddSeen(guild, Slug(name), int64(keep), text).Do(ctx)
+			_, err = f.k.BatchAddSeen(guild, state.Slug(name), int64(keep), text).Do(ctx)
 		}
 		if err != nil {
 			return err
@@ -84,29 +82,29 @@ func (f redisFeeds) MarkSeen(ctx context.Context, guild, name string, items []st
 	return nil
 }
 
-type redisPending struct{ k *cunningkeys.Keyspace }
+type pending struct{ k *cunningkeys.Keyspace }
 
-func (p redisPending) Channels(ctx context.Context, guild string) ([]string, error) {
+func (p pending) Channels(ctx context.Context, guild string) ([]string, error) {
 	channels, err := p.k.RSSChannels(guild).Members().Do(ctx)
 	slices.Sort(channels)
 	return channels, err
 }
 
-func (p redisPending) Add(ctx context.Context, guild, channel string, articles []Article) (n int, err error) {
+func (p pending) Add(ctx context.Context, guild, channel string, articles []state.Article) (n int, err error) {
 	for some := range slices.Chunk(articles, piece) {
 		var list []string
 		for _, a := range some {
-			text, err := encode(a)
+			text, err := state.Encode(a)
 			if err != nil {
 				return n, err
 			}
 			list = append(list, a.ID, string(text))
 		}
-		text, err := encode(list)
+		text, err := state.Encode(list)
 		if err != nil {
 			return n, err
 		}
-		there, err := p.k.AddPending(guild, channel, channel, maxPending, text).Do(ctx)
+		there, err := p.k.AddPending(guild, channel, channel, state.MaxPending, text).Do(ctx)
 		if n += int(there); err != nil || int(there) < len(some) {
 			return n, err
 		}
@@ -114,21 +112,21 @@ func (p redisPending) Add(ctx context.Context, guild, channel string, articles [
 	return n, nil
 }
 
-func (p redisPending) Take(ctx context.Context, guild, channel string) (Batch, error) {
+func (p pending) Take(ctx context.Context, guild, channel string) (state.Batch, error) {
 	text, err := p.k.TakePending(guild, channel).Do(ctx)
 	if err != nil {
-		return Batch{}, err
+		return state.Batch{}, err
 	}
 	word, id, _ := strings.Cut(text, " ")
 	if id == "" {
-		return Batch{}, ErrNone
+		return state.Batch{}, state.ErrNone
 	}
-	return Batch{guild, channel, id, word == "again"}, nil
+	return state.Batch{Guild: guild, Channel: channel, ID: id, Again: word == "again"}, nil
 }
 
-func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, error) {
+func (p pending) Next(ctx context.Context, b state.Batch, n int) ([]state.Article, error) {
 	for {
-		first, err := p.k.RSSPendingOrder(b.Guild, b.Channel).Between(time.UnixMilli(0), b.taken(), int64(n)).Do(ctx)
+		first, err := p.k.RSSPendingOrder(b.Guild, b.Channel).Between(time.UnixMilli(0), b.Taken(), int64(n)).Do(ctx)
 		if err != nil || len(first) == 0 {
 			return nil, err
 		}
@@ -137,7 +135,7 @@ func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, erro
 		articles := p.k.RSSPending(b.Guild, b.Channel)
 		asked := map[string]*keywright.Pending[json.RawMessage]{}
 		for _, at := range first {
-			if time.Since(at.Score) > pendingLife {
+			if time.Since(at.Score) > state.PendingLife {
 				over = append(over, at.Member)
 			} else {
 				asked[at.Member] = keywright.Queue(&all, articles.Get(at.Member))
@@ -146,12 +144,12 @@ func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, erro
 		if err := all.Run(ctx); err != nil {
 			return nil, err
 		}
-		var out []Article
+		var out []state.Article
 		for _, at := range first {
 			if asked[at.Member] == nil {
 				continue
 			}
-			var a Article
+			var a state.Article
 			text, err := asked[at.Member].Result()
 			if err == nil {
 				err = json.Unmarshal(text, &a)
@@ -172,9 +170,9 @@ func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, erro
 	}
 }
 
-func (p redisPending) Drop(ctx context.Context, b Batch, ids []string) error {
+func (p pending) Drop(ctx context.Context, b state.Batch, ids []string) error {
 	for some := range slices.Chunk(ids, piece) {
-		text, err := encode(some)
+		text, err := state.Encode(some)
 		if err != nil {
 			return err
 		}
@@ -183,27 +181,27 @@ func (p redisPending) Drop(ctx context.Context, b Batch, ids []string) error {
 			return err
 		}
 		if left < 0 {
-			return ErrStale
+			return state.ErrStale
 		}
 	}
 	return nil
 }
 
-type redisBreaking struct{ k *cunningkeys.Keyspace }
+type breaking struct{ k *cunningkeys.Keyspace }
 
-func (r redisBreaking) Topics(ctx context.Context, guild string) ([]string, error) {
+func (r breaking) Topics(ctx context.Context, guild string) ([]string, error) {
 	topics, err := r.k.BreakingTopics(guild).Members().Do(ctx)
 	slices.Sort(topics)
 	return topics, err
 }
 
-func (r redisBreaking) Channel(ctx context.Context, guild, topic string) (string, error) {
+func (r breaking) Channel(ctx context.Context, guild, topic string) (string, error) {
 	channel, err := r.k.BreakingChannels(guild).Get(topic).Do(ctx)
 	return channel, none(err)
 }
 
 // PutTopic writes the channel first, RemoveTopic removes it last: a topic always has one.
-func (r redisBreaking) PutTopic(ctx context.Context, guild, topic, channel string) error {
+func (r breaking) PutTopic(ctx context.Context, guild, topic, channel string) error {
 	if _, err := r.k.BreakingChannels(guild).Set(topic, channel).Do(ctx); err != nil {
 		return err
 	}
@@ -211,7 +209,7 @@ func (r redisBreaking) PutTopic(ctx context.Context, guild, topic, channel strin
 	return err
 }
 
-func (r redisBreaking) RemoveTopic(ctx context.Context, guild, topic string) error {
+func (r breaking) RemoveTopic(ctx context.Context, guild, topic string) error {
 	if _, err := r.k.BreakingTopics(guild).Remove(topic).Do(ctx); err != nil {
 		return err
 	}
@@ -219,8 +217,8 @@ func (r redisBreaking) RemoveTopic(ctx context.Context, guild, topic string) err
 	return err
 }
 
-func (r redisBreaking) AddItem(ctx context.Context, guild string, item Item) error {
-	text, err := encode(item)
+func (r breaking) AddItem(ctx context.Context, guild string, item state.Item) error {
+	text, err := state.Encode(item)
 	if err != nil {
 		return err
 	}
@@ -232,8 +230,8 @@ func (r redisBreaking) AddItem(ctx context.Context, guild string, item Item) err
 }
 
 // Work looks what there is, and runs a worker until there is nothing more that can be done now.
-func (r redisBreaking) Work(
-	ctx context.Context, guild string, handle func(context.Context, Item, int) error,
+func (r breaking) Work(
+	ctx context.Context, guild string, handle func(context.Context, state.Item, int) error,
 ) (int, error) {
 	q := r.k.BreakingPending(guild)
 	if todo, err := ready(ctx, q); err != nil || todo == 0 {
@@ -243,19 +241,19 @@ func (r redisBreaking) Work(
 	defer stop()
 	var done atomic.Int64
 	w := q.Worker(func(ctx context.Context, job *queue.Job[json.RawMessage]) error {
-		var item Item
+		var item state.Item
 		if err := json.Unmarshal(job.Payload, &item); err != nil {
 			return queue.Discard(fmt.Errorf("it cannot be read: %w", err))
 		}
 		tries := int(job.Attempt)
 		if job.Crashes > maxCrashes {
-			tries = maxTries
+			tries = state.MaxTries
 		}
 		err := handle(ctx, item, tries)
 		switch {
 		case err == nil:
 			done.Add(1)
-		case errors.Is(err, ErrLater):
+		case errors.Is(err, state.ErrLater):
 			return queue.Later(later, err)
 		}
 		return err
@@ -293,9 +291,9 @@ func ready(ctx context.Context, q queue.Queue[json.RawMessage]) (int64, error) {
 	return n, err
 }
 
-type redisHistory struct{ k *cunningkeys.Keyspace }
+type history struct{ k *cunningkeys.Keyspace }
 
-func (h redisHistory) Known(ctx context.Context, guild, channel string, hashes []string) (map[string]bool, error) {
+func (h history) Known(ctx context.Context, guild, channel string, hashes []string) (map[string]bool, error) {
 	window, err := h.Window(ctx, guild, channel)
 	if err != nil {
 		return nil, err
@@ -320,7 +318,7 @@ func (h redisHistory) Known(ctx context.Context, guild, channel string, hashes [
 	return known, nil
 }
 
-func (h redisHistory) Record(ctx context.Context, guild, channel string, stories []Story) error {
+func (h history) Record(ctx context.Context, guild, channel string, stories []state.Story) error {
 	window, err := h.Window(ctx, guild, channel)
 	if err != nil {
 		return err
@@ -329,7 +327,7 @@ func (h redisHistory) Record(ctx context.Context, guild, channel string, stories
 	for some := range slices.Chunk(stories, piece) {
 		var b keywright.Batch
 		for _, s := range some {
-			text, err := encode(s)
+			text, err := state.Encode(s)
 			if err != nil {
 				return err
 			}
@@ -342,17 +340,17 @@ func (h redisHistory) Record(ctx context.Context, guild, channel string, stories
 	return nil
 }
 
-func (h redisHistory) Window(ctx context.Context, guild, channel string) (time.Duration, error) {
+func (h history) Window(ctx context.Context, guild, channel string) (time.Duration, error) {
 	hours, err := or(h.k.HistoryDedupWindow(guild).Get(channel).Do(ctx))(24)
 	return time.Duration(hours) * time.Hour, err
 }
 
-func (h redisHistory) SetWindow(ctx context.Context, guild, channel string, hours int64) error {
+func (h history) SetWindow(ctx context.Context, guild, channel string, hours int64) error {
 	_, err := h.k.HistoryDedupWindow(guild).Set(channel, hours).Do(ctx)
 	return err
 }
 
-func (h redisHistory) Cleanup(ctx context.Context, guild, channel string) (int, error) {
+func (h history) Cleanup(ctx context.Context, guild, channel string) (int, error) {
 	window, err := h.Window(ctx, guild, channel)
 	if err != nil {
 		return 0, err
@@ -364,3 +362,6 @@ func (h redisHistory) Cleanup(ctx context.Context, guild, channel string) (int, 
 		}
 	}
 }
+
+// NewBreaking returns the breaking news of a keyspace alone.
+func NewBreaking(k *cunningkeys.Keyspace) state.Breaking { return breaking{k} }

@@ -1,8 +1,8 @@
-package cunningbot
+// Package redis keeps the state of CunningBot in Redis or Valkey, by the generated package cunningkeys.
+package redis
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,16 +10,17 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 	"github.com/keywright/keywright/lock"
 )
 
-// NewRedis returns the store on a client that is open. Close does not close the client.
-func NewRedis(c *keywright.Client) *Store {
+// New returns the store on a client that is open. Close does not close the client.
+func New(c *keywright.Client) *state.Store {
 	k := cunningkeys.New(c)
-	return &Store{
-		Settings: redisSettings{k}, Feeds: redisFeeds{k}, Pending: redisPending{k}, Breaking: redisBreaking{k},
-		History: redisHistory{k}, Trivia: redisTrivia{k}, Daily: redisDaily{k}, Locks: redisLocks{k},
-		Health: func(ctx context.Context) Health { return redisHealth(ctx, c, k) },
+	return &state.Store{
+		Settings: settings{k}, Feeds: feeds{k}, Pending: pending{k}, Breaking: breaking{k},
+		History: history{k}, Trivia: trivia{k}, Daily: daily{k}, Locks: locks{k},
+		Health: func(ctx context.Context) state.Health { return Health(ctx, c, k) },
 		Close:  func() {},
 	}
 }
@@ -37,44 +38,28 @@ func or[T any](v T, err error) func(T) (T, error) {
 // none is ErrNone for what is not there.
 func none(err error) error {
 	if errors.Is(err, keywright.ErrNotFound) {
-		return ErrNone
+		return state.ErrNone
 	}
 	return err
-}
-
-// decoded reads what a hash has as JSON, by field.
-func decoded[T any](all map[string]json.RawMessage, err error) (map[string]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]T, len(all))
-	for name, text := range all {
-		var v T
-		if err := json.Unmarshal(text, &v); err != nil {
-			return nil, fmt.Errorf("a %T that is stored cannot be read: %w", v, err)
-		}
-		out[name] = v
-	}
-	return out, nil
 }
 
 // pieces of a call: a script takes at most so many articles or items.
 const piece = 200
 
-type redisSettings struct{ k *cunningkeys.Keyspace }
+type settings struct{ k *cunningkeys.Keyspace }
 
-func (s redisSettings) Guilds(ctx context.Context) ([]string, error) {
+func (s settings) Guilds(ctx context.Context) ([]string, error) {
 	guilds, err := s.k.Guilds().Members().Do(ctx)
 	slices.Sort(guilds)
 	return guilds, err
 }
 
-func (s redisSettings) AddGuild(ctx context.Context, guild string) error {
+func (s settings) AddGuild(ctx context.Context, guild string) error {
 	_, err := s.k.Guilds().Add(guild).Do(ctx)
 	return err
 }
 
-func (s redisSettings) Persona(ctx context.Context, guild string) (string, error) {
+func (s settings) Persona(ctx context.Context, guild string) (string, error) {
 	var b keywright.Batch
 	asked := []*keywright.Pending[string]{
 		keywright.Queue(&b, s.k.GuildPersonality(guild).Get()),
@@ -92,22 +77,22 @@ func (s redisSettings) Persona(ctx context.Context, guild string) (string, error
 	return "", nil
 }
 
-func (s redisSettings) SetPersona(ctx context.Context, guild, persona string) error {
+func (s settings) SetPersona(ctx context.Context, guild, persona string) error {
 	return s.k.GuildPersonality(guild).Set(persona).Do(ctx)
 }
 
-func (s redisSettings) Started(ctx context.Context, version string) error {
+func (s settings) Started(ctx context.Context, version string) error {
 	return s.k.BotVersion().Set(version).Do(ctx)
 }
 
-type redisDaily struct{ k *cunningkeys.Keyspace }
+type daily struct{ k *cunningkeys.Keyspace }
 
-func (d redisDaily) Games(ctx context.Context, guild string) (map[string]DailyGame, error) {
-	games, err := decoded[DailyGame](d.k.DailyGames(guild).All().Do(ctx))
+func (d daily) Games(ctx context.Context, guild string) (map[string]state.DailyGame, error) {
+	games, err := state.Decoded[state.DailyGame](d.k.DailyGames(guild).All().Do(ctx))
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]DailyGame{}
+	out := map[string]state.DailyGame{}
 	for at, err := range d.k.DailySchedule(guild).Each(ctx, 100) {
 		if err != nil {
 			return nil, err
@@ -120,8 +105,8 @@ func (d redisDaily) Games(ctx context.Context, guild string) (map[string]DailyGa
 	return out, nil
 }
 
-func (d redisDaily) PutGame(ctx context.Context, guild, name string, g DailyGame) error {
-	text, err := encode(g)
+func (d daily) PutGame(ctx context.Context, guild, name string, g state.DailyGame) error {
+	text, err := state.Encode(g)
 	if err != nil {
 		return err
 	}
@@ -132,7 +117,7 @@ func (d redisDaily) PutGame(ctx context.Context, guild, name string, g DailyGame
 	return err
 }
 
-func (d redisDaily) Begin(ctx context.Context, guild string, day time.Time, name string) (string, error) {
+func (d daily) Begin(ctx context.Context, guild string, day time.Time, name string) (string, error) {
 	posted := d.k.DailyPosted(guild, day)
 	first, err := posted.SetIfAbsent(name, cunningkeys.ProgressBegun).Do(ctx)
 	if err != nil || first {
@@ -142,17 +127,17 @@ func (d redisDaily) Begin(ctx context.Context, guild string, day time.Time, name
 	return string(before), err
 }
 
-func (d redisDaily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
+func (d daily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
 	_, err := d.k.DailyPosted(guild, day).Set(name, cunningkeys.ProgressPosted).Do(ctx)
 	return err
 }
 
-type redisLocks struct{ k *cunningkeys.Keyspace }
+type locks struct{ k *cunningkeys.Keyspace }
 
-func (l redisLocks) Try(ctx context.Context, scope Scope, guild, id string, fn func(context.Context) error) error {
+func (l locks) Try(ctx context.Context, scope state.Scope, guild, id string, fn func(context.Context) error) error {
 	lease, err := l.of(scope, guild, id).Try(ctx)
 	if errors.Is(err, lock.ErrHeld) {
-		return ErrHeld
+		return state.ErrHeld
 	}
 	if err != nil {
 		return err
@@ -165,25 +150,25 @@ func (l redisLocks) Try(ctx context.Context, scope Scope, guild, id string, fn f
 	return fn(lease.Context())
 }
 
-func (l redisLocks) of(scope Scope, guild, id string) lock.Lock {
+func (l locks) of(scope state.Scope, guild, id string) lock.Lock {
 	switch scope {
-	case LockDaily:
+	case state.LockDaily:
 		return l.k.LockDaily(guild)
-	case LockTrivia:
+	case state.LockTrivia:
 		return l.k.LockTrivia(guild, id)
-	case LockTriviaGame:
+	case state.LockTriviaGame:
 		return l.k.LockTriviaGame(guild, id)
 	}
 	return l.k.LockRSS(guild, id)
 }
 
-// redisHealth needs +ping and +info; total_keys are those of all databases.
-func redisHealth(ctx context.Context, c *keywright.Client, k *cunningkeys.Keyspace) Health {
+// Health needs +ping and +info; total_keys are those of all databases.
+func Health(ctx context.Context, c *keywright.Client, k *cunningkeys.Keyspace) state.Health {
 	checked, err := c.Check(ctx)
 	if err != nil {
-		return Health{Status: "unhealthy", Error: err.Error()}
+		return state.Health{Status: "unhealthy", Error: err.Error()}
 	}
-	h := Health{Status: "healthy"}
+	h := state.Health{Status: "healthy"}
 	var bytes int64
 	for _, s := range checked.Servers {
 		h.ConnectedClients += s.Clients

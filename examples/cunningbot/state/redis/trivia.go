@@ -1,4 +1,4 @@
-package cunningbot
+package redis
 
 import (
 	"context"
@@ -9,24 +9,25 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
-type redisTrivia struct{ k *cunningkeys.Keyspace }
+type trivia struct{ k *cunningkeys.Keyspace }
 
-func (r redisTrivia) Registrations(ctx context.Context, guild string) (map[string]Registration, error) {
-	return decoded[Registration](r.k.TriviaRegistrations(guild).All().Do(ctx))
+func (r trivia) Registrations(ctx context.Context, guild string) (map[string]state.Registration, error) {
+	return state.Decoded[state.Registration](r.k.TriviaRegistrations(guild).All().Do(ctx))
 }
 
-func (r redisTrivia) PutRegistration(ctx context.Context, guild, id string, reg Registration) error {
-	text, err := encode(reg)
+func (r trivia) PutRegistration(ctx context.Context, guild, id string, reg state.Registration) error {
+	text, err := state.Encode(reg)
 	if err == nil {
 		_, err = r.k.TriviaRegistrations(guild).Set(id, text).Do(ctx)
 	}
 	return err
 }
 
-func (r redisTrivia) Open(ctx context.Context, guild, id string, g NewGame) (bool, error) {
-	text, err := encode(g.Options)
+func (r trivia) Open(ctx context.Context, guild, id string, g state.NewGame) (bool, error) {
+	text, err := state.Encode(g.Options)
 	if err != nil {
 		return false, err
 	}
@@ -34,12 +35,12 @@ func (r redisTrivia) Open(ctx context.Context, guild, id string, g NewGame) (boo
 	return n == 1, err
 }
 
-func (r redisTrivia) Game(ctx context.Context, guild, id string) (g Game, err error) {
+func (r trivia) Game(ctx context.Context, guild, id string) (g state.Game, err error) {
 	v, err := r.k.TriviaGame(guild, id).Get().Do(ctx)
 	if err != nil {
 		return g, none(err)
 	}
-	g = Game{NewGame: NewGame{Question: v.Question, Answer: v.Answer, ChannelID: v.ChannelID,
+	g = state.Game{NewGame: state.NewGame{Question: v.Question, Answer: v.Answer, ChannelID: v.ChannelID,
 		Lasts: v.EndsAt.Sub(v.StartedAt)},
 		StartedAt: v.StartedAt, EndsAt: v.EndsAt, Closed: v.Status == cunningkeys.TriviaGameValueStatusClosed}
 	if v.SubmissionCount != nil {
@@ -54,7 +55,7 @@ func (r redisTrivia) Game(ctx context.Context, guild, id string) (g Game, err er
 	return g, nil
 }
 
-func (r redisTrivia) Played(ctx context.Context, guild, id string) (bool, error) {
+func (r trivia) Played(ctx context.Context, guild, id string) (bool, error) {
 	_, err := r.k.TriviaHistory(guild).Score(id).Do(ctx)
 	if errors.Is(err, keywright.ErrNotFound) {
 		return false, nil
@@ -62,13 +63,13 @@ func (r redisTrivia) Played(ctx context.Context, guild, id string) (bool, error)
 	return err == nil, err
 }
 
-func (r redisTrivia) Posted(ctx context.Context, guild, id, message string) error {
+func (r trivia) Posted(ctx context.Context, guild, id, message string) error {
 	_, err := r.k.TriviaPosted(guild, id, message).Do(ctx)
 	return err
 }
 
-func (r redisTrivia) Submit(ctx context.Context, guild, id, user string, a Answer) (int, error) {
-	text, err := encode(a)
+func (r trivia) Submit(ctx context.Context, guild, id, user string, a state.Answer) (int, error) {
+	text, err := state.Encode(a)
 	if err != nil {
 		return 0, err
 	}
@@ -77,14 +78,14 @@ func (r redisTrivia) Submit(ctx context.Context, guild, id, user string, a Answe
 	case err != nil:
 		return 0, err
 	case n == -1:
-		return 0, ErrNone
+		return 0, state.ErrNone
 	case n == -2:
-		return 0, ErrClosed
+		return 0, state.ErrClosed
 	}
 	return int(n), nil
 }
 
-func (r redisTrivia) Due(ctx context.Context, guild string) ([]string, error) {
+func (r trivia) Due(ctx context.Context, guild string) ([]string, error) {
 	// By this machine's clock; Close asks the server's.
 	due, err := r.k.TriviaActive(guild).Between(time.Unix(0, 0), time.Now(), 1000).Do(ctx)
 	out := make([]string, len(due))
@@ -94,7 +95,7 @@ func (r redisTrivia) Due(ctx context.Context, guild string) ([]string, error) {
 	return out, err
 }
 
-func (r redisTrivia) Close(ctx context.Context, guild, id string, early bool) error {
+func (r trivia) Close(ctx context.Context, guild, id string, early bool) error {
 	at := int64(0)
 	if early {
 		at = 1
@@ -104,17 +105,17 @@ func (r redisTrivia) Close(ctx context.Context, guild, id string, early bool) er
 	case err != nil:
 		return err
 	case n == -1:
-		return ErrNone
+		return state.ErrNone
 	case n == -2:
-		return ErrEarly
+		return state.ErrEarly
 	}
 	return nil
 }
 
-func (r redisTrivia) Submissions(ctx context.Context, guild, id string) (map[string]Answer, error) {
-	out := map[string]Answer{}
+func (r trivia) Submissions(ctx context.Context, guild, id string) (map[string]state.Answer, error) {
+	out := map[string]state.Answer{}
 	for pair, err := range r.k.TriviaSubmissions(guild, id).Each(ctx, piece) {
-		var a Answer
+		var a state.Answer
 		if err != nil {
 			return nil, err
 		}
@@ -126,15 +127,15 @@ func (r redisTrivia) Submissions(ctx context.Context, guild, id string) (map[str
 	return out, nil
 }
 
-func (r redisTrivia) Finish(ctx context.Context, guild, id string, result Result) error {
-	text, err := encode(result)
+func (r trivia) Finish(ctx context.Context, guild, id string, result state.Result) error {
+	text, err := state.Encode(result)
 	if err == nil {
 		_, err = r.k.TriviaFinish(guild, id, id, result.EndedAt, text).Do(ctx)
 	}
 	return err
 }
 
-func (r redisTrivia) Result(ctx context.Context, guild, id string) (out Result, err error) {
+func (r trivia) Result(ctx context.Context, guild, id string) (out state.Result, err error) {
 	text, err := r.k.TriviaResult(guild, id).Get().Do(ctx)
 	if err != nil {
 		return out, none(err)

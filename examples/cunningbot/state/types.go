@@ -1,4 +1,4 @@
-package cunningbot
+package state
 
 import (
 	"bytes"
@@ -117,8 +117,8 @@ type DailyGame struct {
 // On reports whether the game is posted.
 func (g DailyGame) On() bool { return g.Enabled == nil || *g.Enabled }
 
-// hash returns a short hash of parts, as hexadecimal digits.
-func hash(parts ...string) string {
+// Hash returns a short hash of parts, as hexadecimal digits.
+func Hash(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d:%s", len(p), p)
@@ -127,13 +127,13 @@ func hash(parts ...string) string {
 }
 
 // StoryHash names an article by its address.
-func StoryHash(url string) string { return hash(strings.TrimSpace(url)) }
+func StoryHash(url string) string { return Hash(strings.TrimSpace(url)) }
 
-// itemID returns an item of a feed as it is marked as seen: as the feed names it, unless that is
+// ItemID returns an item of a feed as it is marked as seen: as the feed names it, unless that is
 // long.
-func itemID(id string) string {
+func ItemID(id string) string {
 	if len(id) > 512 || id == "" {
-		return "hash-" + hash(id)
+		return "hash-" + Hash(id)
 	}
 	return id
 }
@@ -151,13 +151,13 @@ func Slug(name string) string {
 	}
 	slug := strings.TrimSuffix(b.String(), "_")
 	if slug == "" || len(slug) > 100 {
-		return "feed_" + hash(name)
+		return "feed_" + Hash(name)
 	}
 	return slug
 }
 
-// encode returns v as JSON.
-func encode(v any) (json.RawMessage, error) {
+// Encode returns v as JSON.
+func Encode(v any) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("a %T cannot be stored: %w", v, err)
@@ -165,11 +165,18 @@ func encode(v any) (json.RawMessage, error) {
 	return text, nil
 }
 
-// putEncoded puts v into a map as JSON.
-func putEncoded(m *map[string]json.RawMessage, name string, v any) error {
-	text, err := encode(v)
-	if err == nil {
-		put(m, name, text)
+// Decoded reads what a hash has as JSON, by field.
+func Decoded[T any](all map[string]json.RawMessage, err error) (map[string]T, error) {
+	if err != nil {
+		return nil, err
 	}
-	return err
+	out := make(map[string]T, len(all))
+	for name, text := range all {
+		var v T
+		if err := json.Unmarshal(text, &v); err != nil {
+			return nil, fmt.Errorf("a %T that is stored cannot be read: %w", v, err)
+		}
+		out[name] = v
+	}
+	return out, nil
 }

@@ -1,4 +1,4 @@
-package cunningbot
+package moving
 
 import (
 	"context"
@@ -8,32 +8,34 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-type movingTrivia struct{ *Migration }
+type trivia struct{ *Migration }
 
-func (t movingTrivia) Registrations(ctx context.Context, guild string) (map[string]Registration, error) {
-	return decodedAll[Registration](ctx, t.at("trivia.trivia_registrations", guild))
+func (t trivia) Registrations(ctx context.Context, guild string) (map[string]state.Registration, error) {
+	return decodedAll[state.Registration](ctx, t.at("trivia.trivia_registrations", guild))
 }
 
-func (t movingTrivia) PutRegistration(ctx context.Context, guild, id string, r Registration) error {
+func (t trivia) PutRegistration(ctx context.Context, guild, id string, r state.Registration) error {
 	return t.write(ctx, t.at("trivia.trivia_registrations", guild).json(id, r))
 }
 
 // withLock does something of a game, one process at a time.
-func (t movingTrivia) withLock(ctx context.Context, guild, id string, fn func() error) error {
+func (t trivia) withLock(ctx context.Context, guild, id string, fn func() error) error {
 	return t.under(ctx, "game."+guild+"."+id, fn)
 }
 
 // game reads a game that is not gone; ErrNone.
-func (t movingTrivia) game(ctx context.Context, guild, id string) (g fileGame, err error) {
+func (t trivia) game(ctx context.Context, guild, id string) (g files.Game, err error) {
 	r, err := t.at("trivia.trivia_game", guild, id).get(ctx, "")
 	if err != nil {
 		return g, err
 	}
 	if r == nil {
-		return g, ErrNone
+		return g, state.ErrNone
 	}
 	for _, f := range r.Fields {
 		switch f.Name {
@@ -44,7 +46,7 @@ func (t movingTrivia) game(ctx context.Context, guild, id string) (g fileGame, e
 		case "answer":
 			g.Answer = f.Value
 		case "channel_id":
-			g.ChannelID = ID(f.Value)
+			g.ChannelID = state.ID(f.Value)
 		case "started_at":
 			g.StartedAt, err = strconv.ParseInt(f.Value, 10, 64)
 		case "ends_at":
@@ -58,15 +60,15 @@ func (t movingTrivia) game(ctx context.Context, guild, id string) (g fileGame, e
 			return g, fmt.Errorf("the field %s of a game cannot be read: %w", f.Name, err)
 		}
 	}
-	if g.expired() {
-		return g, ErrNone
+	if g.Expired() {
+		return g, state.ErrNone
 	}
 	return g, nil
 }
 
 // put returns a game and its place in the index, which are one thing in the file.
-func (t movingTrivia) put(ctx context.Context, guild, id string, g fileGame) error {
-	options, err := encode(g.Options)
+func (t trivia) put(ctx context.Context, guild, id string, g files.Game) error {
+	options, err := state.Encode(g.Options)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (t movingTrivia) put(ctx context.Context, guild, id string, g fileGame) err
 	}), t.at("trivia.trivia_active", guild).score(id, g.EndsAt))
 }
 
-func (t movingTrivia) change(ctx context.Context, guild, id string, fn func(g *fileGame) error) error {
+func (t trivia) change(ctx context.Context, guild, id string, fn func(g *files.Game) error) error {
 	return t.withLock(ctx, guild, id, func() error {
 		g, err := t.game(ctx, guild, id)
 		if err == nil {
@@ -95,9 +97,9 @@ func (t movingTrivia) change(ctx context.Context, guild, id string, fn func(g *f
 	})
 }
 
-func (t movingTrivia) Open(ctx context.Context, guild, id string, g NewGame) (made bool, err error) {
+func (t trivia) Open(ctx context.Context, guild, id string, g state.NewGame) (made bool, err error) {
 	err = t.withLock(ctx, guild, id, func() error {
-		if _, err := t.game(ctx, guild, id); err != ErrNone {
+		if _, err := t.game(ctx, guild, id); err != state.ErrNone {
 			return err
 		}
 		if played, err := t.Played(ctx, guild, id); err != nil || played {
@@ -105,48 +107,48 @@ func (t movingTrivia) Open(ctx context.Context, guild, id string, g NewGame) (ma
 		}
 		now := time.Now()
 		made = true
-		return t.put(ctx, guild, id, fileGame{Question: g.Question, Options: g.Options, Answer: g.Answer,
-			ChannelID: ID(g.ChannelID), StartedAt: now.Unix(), EndsAt: now.Add(g.Lasts).Unix(), Status: "open"})
+		return t.put(ctx, guild, id, files.Game{Question: g.Question, Options: g.Options, Answer: g.Answer,
+			ChannelID: state.ID(g.ChannelID), StartedAt: now.Unix(), EndsAt: now.Add(g.Lasts).Unix(), Status: "open"})
 	})
 	return made && err == nil, err
 }
 
-func (t movingTrivia) Game(ctx context.Context, guild, id string) (Game, error) {
+func (t trivia) Game(ctx context.Context, guild, id string) (state.Game, error) {
 	g, err := t.game(ctx, guild, id)
 	if err != nil {
-		return Game{}, err
+		return state.Game{}, err
 	}
-	out := g.game()
+	out := g.AsPlayed()
 	answers, err := t.answers(guild, id).subs(ctx)
 	out.Submissions = len(answers)
 	return out, err
 }
 
-func (t movingTrivia) answers(guild, id string) place {
+func (t trivia) answers(guild, id string) place {
 	return t.at("trivia.trivia_submissions", guild, id)
 }
 
-func (t movingTrivia) Played(ctx context.Context, guild, id string) (bool, error) {
+func (t trivia) Played(ctx context.Context, guild, id string) (bool, error) {
 	r, err := t.at("trivia.trivia_history", guild).get(ctx, id)
 	return r != nil, err
 }
 
-func (t movingTrivia) Posted(ctx context.Context, guild, id, message string) error {
-	err := t.change(ctx, guild, id, func(g *fileGame) error { g.Message = message; return nil })
-	if err == ErrNone {
+func (t trivia) Posted(ctx context.Context, guild, id, message string) error {
+	err := t.change(ctx, guild, id, func(g *files.Game) error { g.Message = message; return nil })
+	if err == state.ErrNone {
 		return nil
 	}
 	return err
 }
 
-func (t movingTrivia) Submit(ctx context.Context, guild, id, user string, a Answer) (n int, err error) {
+func (t trivia) Submit(ctx context.Context, guild, id, user string, a state.Answer) (n int, err error) {
 	err = t.withLock(ctx, guild, id, func() error {
 		g, err := t.game(ctx, guild, id)
 		if err != nil {
 			return err
 		}
 		if g.Status == "closed" || time.Now().Unix() > g.EndsAt {
-			return ErrClosed
+			return state.ErrClosed
 		}
 		if err := t.write(ctx, t.answers(guild, id).json(user, a)); err != nil {
 			return err
@@ -158,7 +160,7 @@ func (t movingTrivia) Submit(ctx context.Context, guild, id, user string, a Answ
 	return n, err
 }
 
-func (t movingTrivia) Due(ctx context.Context, guild string) (due []string, err error) {
+func (t trivia) Due(ctx context.Context, guild string) (due []string, err error) {
 	active, err := t.at("trivia.trivia_active", guild).scores(ctx)
 	now := time.Now().Unix()
 	for _, id := range byScore(active) {
@@ -169,24 +171,24 @@ func (t movingTrivia) Due(ctx context.Context, guild string) (due []string, err 
 	return due[:min(len(due), 1000)], err
 }
 
-func (t movingTrivia) Close(ctx context.Context, guild, id string, early bool) error {
-	return t.change(ctx, guild, id, func(g *fileGame) error { return g.close(early) })
+func (t trivia) Close(ctx context.Context, guild, id string, early bool) error {
+	return t.change(ctx, guild, id, func(g *files.Game) error { return g.Close(early) })
 }
 
-func (t movingTrivia) Submissions(ctx context.Context, guild, id string) (map[string]Answer, error) {
-	return decodedAll[Answer](ctx, t.answers(guild, id))
+func (t trivia) Submissions(ctx context.Context, guild, id string) (map[string]state.Answer, error) {
+	return decodedAll[state.Answer](ctx, t.answers(guild, id))
 }
 
 // Finish writes the result first, then the answers go, then the game: one that is killed in between
 // is gone on with by the next, and the first result counts.
-func (t movingTrivia) Finish(ctx context.Context, guild, id string, r Result) error {
+func (t trivia) Finish(ctx context.Context, guild, id string, r state.Result) error {
 	return t.withLock(ctx, guild, id, func() error {
 		played, err := t.Played(ctx, guild, id)
 		if err != nil {
 			return err
 		}
 		_, err = t.game(ctx, guild, id)
-		if err != nil && err != ErrNone {
+		if err != nil && err != state.ErrNone {
 			return err
 		}
 		if err == nil && !played {
@@ -213,8 +215,8 @@ func (t movingTrivia) Finish(ctx context.Context, guild, id string, r Result) er
 }
 
 // result writes a result and its place in the history, and drops those that are older than 30 days.
-func (t movingTrivia) result(ctx context.Context, guild, id string, r Result) error {
-	text, err := encode(r)
+func (t trivia) result(ctx context.Context, guild, id string, r state.Result) error {
+	text, err := state.Encode(r)
 	if err != nil {
 		return err
 	}
@@ -234,10 +236,10 @@ func (t movingTrivia) result(ctx context.Context, guild, id string, r Result) er
 	return t.write(ctx, edits...)
 }
 
-func (t movingTrivia) Result(ctx context.Context, guild, id string) (r Result, err error) {
+func (t trivia) Result(ctx context.Context, guild, id string) (r state.Result, err error) {
 	text, err := t.at("trivia.trivia_result", guild, id).text(ctx, "")
 	if err == nil && text == "" {
-		err = ErrNone
+		err = state.ErrNone
 	}
 	if err != nil {
 		return r, err

@@ -1,4 +1,4 @@
-package cunningbot
+package outside
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // Discord represents the REST interface of Discord.
@@ -33,8 +35,8 @@ func NewDiscord(base, token string) (*Discord, error) {
 // Limits of Discord.
 const (
 	maxTitle   = 256
-	maxText    = 4096
-	maxContent = 2000
+	MaxText    = 4096
+	MaxContent = 2000
 	maxLabel   = 80
 	maxFound   = 100 // messages of a page
 	findPages  = 50
@@ -77,13 +79,13 @@ type discordButton struct {
 // Post posts a message. Its Ref is the nonce: Discord gives the message that is there when a
 // nonce comes again within minutes. It is shown in the footer too, where Find looks for it.
 func (d *Discord) Post(ctx context.Context, m Message) (string, error) {
-	out := discordMessage{Embeds: []discordEmbed{{cut(m.Title, maxTitle), cut(m.Text, maxText),
+	out := discordMessage{Embeds: []discordEmbed{{Cut(m.Title, maxTitle), Cut(m.Text, MaxText),
 		&discordFooter{footer(m.Ref)}}},
 		Nonce: m.Ref, Enforce: true, Mentions: map[string]any{"parse": []string{}}}
 	for row := range slices.Chunk(m.Buttons, 5) {
 		r := discordRow{Type: 1}
 		for _, b := range row {
-			r.Components = append(r.Components, discordButton{2, 2, cut(b.Label, maxLabel), b.Data})
+			r.Components = append(r.Components, discordButton{2, 2, Cut(b.Label, maxLabel), b.Data})
 		}
 		out.Components = append(out.Components, r)
 	}
@@ -127,7 +129,7 @@ func (d *Discord) Find(ctx context.Context, channel, ref string, since time.Time
 			}
 		}
 		if len(page) < maxFound {
-			return "", ErrNone
+			return "", state.ErrNone
 		}
 	}
 	return "", fmt.Errorf("Discord: more than %d messages were posted since, and it is among none of them",
@@ -137,7 +139,7 @@ func (d *Discord) Find(ctx context.Context, channel, ref string, since time.Time
 // Answer fills in the answer to a command, for at most 15 minutes after it was given. The token is no part of an error.
 func (d *Discord) Answer(ctx context.Context, application, token, text string) error {
 	path := "/webhooks/" + url.PathEscape(application) + "/" + url.PathEscape(token) + "/messages/@original"
-	return d.web.call(ctx, http.MethodPatch, path, "PATCH an answer", map[string]any{"content": cut(text, maxContent),
+	return d.web.call(ctx, http.MethodPatch, path, "PATCH an answer", map[string]any{"content": Cut(text, MaxContent),
 		"allowed_mentions": map[string]any{"parse": []string{}}}, nil)
 }
 
@@ -158,8 +160,8 @@ func (d *Discord) self(ctx context.Context) (string, error) {
 	return d.me, nil
 }
 
-// Register tells Discord the commands of the bot.
-func (d *Discord) Register(ctx context.Context, commands []Command) error {
+// Register tells Discord the commands of the bot, as its JSON has them.
+func (d *Discord) Register(ctx context.Context, commands any) error {
 	id, err := d.self(ctx)
 	if err != nil {
 		return err

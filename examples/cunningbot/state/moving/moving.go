@@ -1,29 +1,27 @@
-package cunningbot
+// Package moving keeps the state of CunningBot while it moves from the JSON files to Redis: each subsystem where its
+// phase says.
+package moving
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
-
-//go:embed keyspace.yaml scripts
-var declaration embed.FS
 
 // Subsystems lists the parts of the migration, in the order in which they move.
 var Subsystems = []string{"history", "pending", "breaking", "feeds", "trivia", "settings"}
@@ -32,21 +30,17 @@ var Subsystems = []string{"history", "pending", "breaking", "feeds", "trivia", "
 type Migration struct {
 	*migrate.Migration
 	moves *record.Map
-	files files
+	files files.Folder
 }
 
-// NewMigration makes this process one of the migration. Close does not close the client.
-func NewMigration(ctx context.Context, dir string, c *keywright.Client) (*Migration, error) {
-	return newMigration(ctx, dir, migrate.Config{Client: c})
-}
-
-// newMigration makes this process one of the migration, with the client of a Config or the way to it.
-func newMigration(ctx context.Context, dir string, config migrate.Config) (*Migration, error) {
-	moves, err := declared()
+// Open makes this process one of the migration that a declaration has, with the client of a Config or the way to it.
+// With a client, Close does not close it.
+func Open(ctx context.Context, dir string, declaration fs.FS, config migrate.Config) (*Migration, error) {
+	moves, err := Declared(declaration)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newFolder(dir)
+	d, err := files.OpenFolder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +61,8 @@ func (m *Migration) keys() (*cunningkeys.Keyspace, error) {
 	return cunningkeys.New(c), nil
 }
 
-// declared returns the migration of keyspace.yaml.
-func declared() (*record.Map, error) {
+// Declared returns the migration of a declaration, keyspace.yaml.
+func Declared(declaration fs.FS) (*record.Map, error) {
 	ks, findings := load.File(declaration, "keyspace.yaml")
 	if finding.Count(findings).Errors > 0 || len(ks.Migrations) != 1 {
 		return nil, fmt.Errorf("keyspace.yaml cannot be read: %v", findings)
@@ -76,20 +70,20 @@ func declared() (*record.Map, error) {
 	return record.Compile(ks.Migrations[0])
 }
 
-// NewMigrating returns the store that reads and writes each subsystem where its phase says. All programs
+// New returns the store that reads and writes each subsystem where its phase says. All programs
 // that use it run on one machine: what takes several steps is done under locks of the kernel.
-func NewMigrating(m *Migration) *Store {
-	return &Store{
-		Settings: movingSettings{m}, Feeds: movingFeeds{m}, Pending: movingPending{m},
-		Breaking: movingBreaking{m, fileBreaking{m.files}},
-		History:  movingHistory{m}, Trivia: movingTrivia{m}, Daily: movingDaily{m}, Locks: fileLocks{m.files},
-		Health: func(ctx context.Context) Health {
-			return m.health(ctx, func(ctx context.Context) Health {
+func New(m *Migration) *state.Store {
+	return &state.Store{
+		Settings: settings{m}, Feeds: feeds{m}, Pending: pending{m},
+		Breaking: breaking{m, files.NewBreaking(m.files)},
+		History:  history{m}, Trivia: trivia{m}, Daily: daily{m}, Locks: files.NewLocks(m.files),
+		Health: func(ctx context.Context) state.Health {
+			return m.health(ctx, func(ctx context.Context) state.Health {
 				c, err := m.Client()
 				if err != nil {
-					return Health{Status: "unhealthy", Error: err.Error()}
+					return state.Health{Status: "unhealthy", Error: err.Error()}
 				}
-				return redisHealth(ctx, c, cunningkeys.New(c))
+				return redis.Health(ctx, c, cunningkeys.New(c))
 			})
 		},
 		Close: func() { _ = m.Close() },
@@ -98,13 +92,13 @@ func NewMigrating(m *Migration) *Store {
 
 // health returns that of all that subsystems read: of the files if one is read from them, and of Redis if
 // one is read from there.
-func (m *Migration) health(ctx context.Context, redis func(context.Context) Health) Health {
+func (m *Migration) health(ctx context.Context, redis func(context.Context) state.Health) state.Health {
 	var inFiles, inRedis bool
 	phases := map[string]string{}
 	for _, part := range Subsystems {
 		is, err := m.Phase(part)
 		if err != nil {
-			return Health{Status: "unhealthy", Error: err.Error()}
+			return state.Health{Status: "unhealthy", Error: err.Error()}
 		}
 		phases[part] = is.Phase.String()
 		if phase.Of(is.Phase).Reads == phase.Redis {
@@ -113,9 +107,9 @@ func (m *Migration) health(ctx context.Context, redis func(context.Context) Heal
 			inFiles = true
 		}
 	}
-	h := Health{Status: "healthy"}
+	h := state.Health{Status: "healthy"}
 	if inFiles {
-		h = m.files.health(ctx)
+		h = m.files.Health(ctx)
 	}
 	switch {
 	case inRedis && h.Status == "healthy":
@@ -209,7 +203,7 @@ func (p place) score(sub string, n int64) edit {
 
 // json returns a value that is encoded.
 func (p place) json(sub string, v any) edit {
-	text, err := encode(v)
+	text, err := state.Encode(v)
 	e := p.value(sub, string(text))
 	e.err = errors.Join(e.err, err)
 	return e
@@ -257,7 +251,7 @@ func (m *Migration) write(ctx context.Context, edits ...edit) error {
 
 // under does something that takes several steps, one process at a time.
 func (m *Migration) under(ctx context.Context, lock string, fn func() error) error {
-	unlock, err := m.files.lock(ctx, lock)
+	unlock, err := m.files.Lock(ctx, lock)
 	if err != nil {
 		return err
 	}
@@ -272,7 +266,7 @@ func decodedAll[T any](ctx context.Context, p place) (map[string]T, error) {
 	for _, r := range list {
 		all[r.Sub] = r.Value
 	}
-	return decoded[T](all, err)
+	return state.Decoded[T](all, err)
 }
 
 // subs returns the fields or members of a key, sorted.
@@ -306,16 +300,16 @@ func whole(score string) int64 {
 }
 
 // byScore returns members in the order of their scores.
-func byScore(scores map[string]int64) []string { return oldest(scores, len(scores)) }
+func byScore(scores map[string]int64) []string { return files.Oldest(scores, len(scores)) }
 
-type movingSettings struct{ *Migration }
+type settings struct{ *Migration }
 
-func (s movingSettings) Guilds(ctx context.Context) ([]string, error) {
+func (s settings) Guilds(ctx context.Context) ([]string, error) {
 	return s.at("settings.guilds").subs(ctx)
 }
 
-func (s movingSettings) AddGuild(ctx context.Context, guild string) error {
-	if guild == global { // the files have settings of all guilds there, and the migration reads it as no guild
+func (s settings) AddGuild(ctx context.Context, guild string) error {
+	if guild == state.Global { // the files have settings of all guilds there, and the migration reads it as no guild
 		return nil
 	}
 	guilds := s.at("settings.guilds")
@@ -325,7 +319,7 @@ func (s movingSettings) AddGuild(ctx context.Context, guild string) error {
 	return s.write(ctx, guilds.member(guild))
 }
 
-func (s movingSettings) Persona(ctx context.Context, guild string) (string, error) {
+func (s settings) Persona(ctx context.Context, guild string) (string, error) {
 	for _, p := range []place{s.at("settings.guild_personality", guild), s.at("settings.guild_default_persona", guild),
 		s.at("settings.default_persona")} {
 		if persona, err := p.text(ctx, ""); err != nil || persona != "" {
@@ -335,21 +329,21 @@ func (s movingSettings) Persona(ctx context.Context, guild string) (string, erro
 	return "", nil
 }
 
-func (s movingSettings) SetPersona(ctx context.Context, guild, persona string) error {
+func (s settings) SetPersona(ctx context.Context, guild, persona string) error {
 	return s.write(ctx, s.at("settings.guild_personality", guild).value("", persona))
 }
 
-func (s movingSettings) Started(context.Context, string) error { return nil } // the files had no place for it
+func (s settings) Started(context.Context, string) error { return nil } // the files had no place for it
 
-type movingDaily struct{ *Migration }
+type daily struct{ *Migration }
 
-func (d movingDaily) Games(ctx context.Context, guild string) (map[string]DailyGame, error) {
-	games, err := decodedAll[DailyGame](ctx, d.at("settings.daily_games", guild))
+func (d daily) Games(ctx context.Context, guild string) (map[string]state.DailyGame, error) {
+	games, err := decodedAll[state.DailyGame](ctx, d.at("settings.daily_games", guild))
 	if err != nil {
 		return nil, err
 	}
 	minutes, err := d.at("settings.daily_schedule", guild).scores(ctx)
-	out := map[string]DailyGame{}
+	out := map[string]state.DailyGame{}
 	for name, minute := range minutes {
 		if g, there := games[name]; there {
 			g.Minute = int(minute)
@@ -359,16 +353,16 @@ func (d movingDaily) Games(ctx context.Context, guild string) (map[string]DailyG
 	return out, err
 }
 
-func (d movingDaily) PutGame(ctx context.Context, guild, name string, g DailyGame) error {
+func (d daily) PutGame(ctx context.Context, guild, name string, g state.DailyGame) error {
 	return d.write(ctx, d.at("settings.daily_games", guild).json(name, g),
 		d.at("settings.daily_schedule", guild).score(name, int64(g.Minute)))
 }
 
-func (d movingDaily) posted(guild string, day time.Time) place {
+func (d daily) posted(guild string, day time.Time) place {
 	return d.at("settings.daily_posted", guild, day.Format(time.DateOnly))
 }
 
-func (d movingDaily) Begin(ctx context.Context, guild string, day time.Time, name string) (before string, err error) {
+func (d daily) Begin(ctx context.Context, guild string, day time.Time, name string) (before string, err error) {
 	err = d.under(ctx, "daily."+guild, func() error {
 		if before, err = d.posted(guild, day).text(ctx, name); err != nil || before != "" {
 			return err
@@ -390,7 +384,7 @@ func (d movingDaily) Begin(ctx context.Context, guild string, day time.Time, nam
 	return before, err
 }
 
-func (d movingDaily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
+func (d daily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
 	return d.write(ctx, d.posted(guild, day).value(name, "posted"))
 }
 
@@ -410,11 +404,10 @@ func (m *Migration) Archive(ctx context.Context, folder string) error {
 			return fmt.Errorf("%s is in phase %s: %w", part, is.Phase, ErrMoving)
 		}
 	}
-	items, err := read[toCheck](m.files, breakingFile)
-	for guild, list := range items {
-		if len(list) > 0 {
-			err = errors.Join(err, fmt.Errorf("%d breaking news of the guild %s wait in %s: %w", len(list), guild, breakingFile,
-				ErrMoving))
+	items, file, err := m.files.Checking()
+	for guild, n := range items {
+		if n > 0 {
+			err = errors.Join(err, fmt.Errorf("%d breaking news of the guild %s wait in %s: %w", n, guild, file, ErrMoving))
 		}
 	}
 	if err != nil {
@@ -427,15 +420,5 @@ func (m *Migration) Archive(ctx context.Context, folder string) error {
 	if err := keys.MigrationVersion().Set("1").Do(ctx); err != nil {
 		return err
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return err
-	}
-	for _, name := range []string{stateFile, pendingFile, batchFile, breakingFile, historyFile} {
-		err := os.Rename(filepath.Join(m.files.dir, name), filepath.Join(folder, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(folder) // only if it is empty
-			return err
-		}
-	}
-	return errors.Join(syncFolder(folder), syncFolder(m.files.dir))
+	return m.files.MoveTo(folder)
 }

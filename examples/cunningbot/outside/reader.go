@@ -1,4 +1,4 @@
-package cunningbot
+package outside
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/keywright/keywright/examples/cunningbot/state"
 	"github.com/mmcdole/gofeed"
 )
 
@@ -117,7 +118,7 @@ func parse(body []byte) (list []FeedItem, err error) {
 	}
 	for _, i := range feed.Items[:min(len(feed.Items), maxFeedItems)] {
 		item := FeedItem{ID: cmp.Or(i.GUID, i.Link), Title: clean(i.Title), URL: i.Link,
-			Summary: cut(clean(i.Description), 500)}
+			Summary: Cut(clean(i.Description), 500)}
 		if item.URL == "" && strings.HasPrefix(i.GUID, "http") {
 			item.URL = i.GUID
 		}
@@ -125,7 +126,7 @@ func parse(body []byte) (list []FeedItem, err error) {
 			item.Published = at.UTC()
 		}
 		if item.ID != "" && item.URL != "" {
-			item.ID = itemID(item.ID)
+			item.ID = state.ItemID(item.ID)
 			list = append(list, item)
 		}
 	}

@@ -1,24 +1,28 @@
-package cunningbot
+package moving
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-type movingFeeds struct{ *Migration }
+type feeds struct{ *Migration }
 
-func (f movingFeeds) Feeds(ctx context.Context, guild string) (map[string]Feed, error) {
-	return decodedAll[Feed](ctx, f.at("feeds.rss_feeds", guild))
+func (f feeds) Feeds(ctx context.Context, guild string) (map[string]state.Feed, error) {
+	return decodedAll[state.Feed](ctx, f.at("feeds.rss_feeds", guild))
 }
 
 // PutFeed keeps the members of a feed that this program does not know.
-func (f movingFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) error {
+func (f feeds) PutFeed(ctx context.Context, guild, name string, feed state.Feed) error {
 	return f.under(ctx, "feeds."+guild, func() error {
 		at := f.at("feeds.rss_feeds", guild)
 		old, err := at.text(ctx, name)
@@ -31,7 +35,7 @@ func (f movingFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed)
 				return fmt.Errorf("a feed that is stored cannot be read: %w", err)
 			}
 		}
-		text, err := encode(feed)
+		text, err := state.Encode(feed)
 		if err == nil {
 			err = json.Unmarshal(text, &members)
 		}
@@ -42,12 +46,12 @@ func (f movingFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed)
 	})
 }
 
-func (f movingFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
+func (f feeds) RemoveFeed(ctx context.Context, guild, name string) error {
 	return f.write(ctx, f.at("feeds.rss_feeds", guild).deletion(name))
 }
 
-func (f movingFeeds) Unseen(ctx context.Context, guild, name string, items []string) (unseen []string, err error) {
-	seen, err := f.at("feeds.rss_seen", guild, Slug(name)).scores(ctx)
+func (f feeds) Unseen(ctx context.Context, guild, name string, items []string) (unseen []string, err error) {
+	seen, err := f.at("feeds.rss_seen", guild, state.Slug(name)).scores(ctx)
 	for _, item := range items {
 		if _, known := seen[item]; !known {
 			unseen = append(unseen, item)
@@ -56,9 +60,9 @@ func (f movingFeeds) Unseen(ctx context.Context, guild, name string, items []str
 	return unseen, err
 }
 
-func (f movingFeeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
-	return f.under(ctx, "seen."+guild+"."+Slug(name), func() error {
-		at, now := f.at("feeds.rss_seen", guild, Slug(name)), time.Now().Unix()
+func (f feeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
+	return f.under(ctx, "seen."+guild+"."+state.Slug(name), func() error {
+		at, now := f.at("feeds.rss_seen", guild, state.Slug(name)), time.Now().Unix()
 		seen, err := at.scores(ctx)
 		if err != nil {
 			return err
@@ -70,23 +74,23 @@ func (f movingFeeds) MarkSeen(ctx context.Context, guild, name string, items []s
 			}
 		}
 		var edits []edit // a write has each record once: what is new may be too much, too
-		for _, item := range oldest(seen, len(seen)-keep) {
+		for _, item := range files.Oldest(seen, len(seen)-keep) {
 			if !fresh[item] {
 				edits = append(edits, at.deletion(item))
 			}
 			delete(fresh, item)
 		}
-		for _, item := range sorted(fresh) {
+		for _, item := range slices.Sorted(maps.Keys(fresh)) {
 			edits = append(edits, at.score(item, now))
 		}
 		return f.write(ctx, edits...)
 	})
 }
 
-type movingPending struct{ *Migration }
+type pending struct{ *Migration }
 
 // Channels leaves out those that have none: a channel stays in its list.
-func (p movingPending) Channels(ctx context.Context, guild string) (out []string, err error) {
+func (p pending) Channels(ctx context.Context, guild string) (out []string, err error) {
 	all, err := p.at("pending.rss_channels", guild).subs(ctx)
 	if err != nil {
 		return nil, err
@@ -103,28 +107,28 @@ func (p movingPending) Channels(ctx context.Context, guild string) (out []string
 	return out, nil
 }
 
-// movingChannel describes what there is of a channel.
-type movingChannel struct{ articles, order, batch place }
+// channelPlace describes what there is of a channel.
+type channelPlace struct{ articles, order, batch place }
 
-func (p movingPending) of(guild, channel string) movingChannel {
-	return movingChannel{p.at("pending.rss_pending", guild, channel), p.at("pending.rss_pending_order", guild, channel),
+func (p pending) of(guild, channel string) channelPlace {
+	return channelPlace{p.at("pending.rss_pending", guild, channel), p.at("pending.rss_pending_order", guild, channel),
 		p.at("pending.rss_batch", guild, channel)}
 }
 
 // withLock does something of a channel, one process at a time.
-func (p movingPending) withLock(ctx context.Context, guild, channel string, fn func(c movingChannel) error) error {
+func (p pending) withLock(ctx context.Context, guild, channel string, fn func(c channelPlace) error) error {
 	return p.under(ctx, "pending."+guild+"."+channel, func() error { return fn(p.of(guild, channel)) })
 }
 
-func (c movingChannel) drop(ids []string) (edits []edit) {
+func (c channelPlace) drop(ids []string) (edits []edit) {
 	for _, id := range ids {
 		edits = append(edits, c.articles.deletion(id), c.order.deletion(id))
 	}
 	return edits
 }
 
-func (p movingPending) Add(ctx context.Context, guild, channel string, articles []Article) (n int, err error) {
-	err = p.withLock(ctx, guild, channel, func(c movingChannel) error {
+func (p pending) Add(ctx context.Context, guild, channel string, articles []state.Article) (n int, err error) {
+	err = p.withLock(ctx, guild, channel, func(c channelPlace) error {
 		queued, err := c.order.scores(ctx)
 		if err != nil {
 			return err
@@ -135,19 +139,19 @@ func (p movingPending) Add(ctx context.Context, guild, channel string, articles 
 		}
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		if batch != "" { // what comes after a batch was taken is not in it
-			now = latest(now, Batch{ID: batch}.taken().Add(time.Millisecond).UTC())
+			now = state.Latest(now, state.Batch{ID: batch}.Taken().Add(time.Millisecond).UTC())
 		}
 		var edits []edit
 		var over []string
 		for id, at := range queued {
-			if now.Sub(time.UnixMilli(at)) > pendingLife {
+			if now.Sub(time.UnixMilli(at)) > state.PendingLife {
 				over = append(over, id)
 				delete(queued, id)
 			}
 		}
 		for _, a := range articles {
 			if _, there := queued[a.ID]; !there {
-				if len(queued) >= maxPending {
+				if len(queued) >= state.MaxPending {
 					break
 				}
 				a.Queued, queued[a.ID] = now, now.UnixMilli()
@@ -173,7 +177,7 @@ func (p movingPending) Add(ctx context.Context, guild, channel string, articles 
 }
 
 // listed puts a channel into the list of those with articles.
-func (p movingPending) listed(ctx context.Context, guild, channel string) error {
+func (p pending) listed(ctx context.Context, guild, channel string) error {
 	channels := p.at("pending.rss_channels", guild)
 	if there, err := channels.get(ctx, channel); err != nil || there != nil {
 		return err
@@ -181,31 +185,32 @@ func (p movingPending) listed(ctx context.Context, guild, channel string) error 
 	return p.write(ctx, channels.member(channel))
 }
 
-func (p movingPending) Take(ctx context.Context, guild, channel string) (b Batch, err error) {
-	err = p.withLock(ctx, guild, channel, func(c movingChannel) error {
+func (p pending) Take(ctx context.Context, guild, channel string) (b state.Batch, err error) {
+	err = p.withLock(ctx, guild, channel, func(c channelPlace) error {
 		queued, err := c.order.scores(ctx)
 		if err != nil {
 			return err
 		}
 		if len(queued) == 0 {
-			return ErrNone
+			return state.ErrNone
 		}
 		order := byScore(queued)
 		name, err := c.batch.text(ctx, "")
 		if err != nil {
 			return err
 		}
-		b = Batch{guild, channel, name, true}
-		if name != "" && queued[order[0]] <= b.taken().UnixMilli() {
+		b = state.Batch{Guild: guild, Channel: channel, ID: name, Again: true}
+		if name != "" && queued[order[0]] <= b.Taken().UnixMilli() {
 			return nil
 		}
-		b = Batch{guild, channel, newBatch(time.Now(), time.UnixMilli(queued[order[len(order)-1]])), false}
+		b = state.Batch{Guild: guild, Channel: channel,
+			ID: state.NewBatch(time.Now(), time.UnixMilli(queued[order[len(order)-1]]))}
 		return p.write(ctx, c.batch.value("", b.ID))
 	})
 	return b, err
 }
 
-func (p movingPending) Next(ctx context.Context, b Batch, n int) (out []Article, err error) {
+func (p pending) Next(ctx context.Context, b state.Batch, n int) (out []state.Article, err error) {
 	c := p.of(b.Guild, b.Channel)
 	if name, err := c.batch.text(ctx, ""); err != nil || name != b.ID {
 		return nil, err
@@ -225,12 +230,12 @@ func (p movingPending) Next(ctx context.Context, b Batch, n int) (out []Article,
 	var over []string
 	for _, id := range byScore(queued) {
 		at := queued[id]
-		if at > b.taken().UnixMilli() || len(out) == n {
+		if at > b.Taken().UnixMilli() || len(out) == n {
 			break
 		}
-		var a Article
+		var a state.Article
 		r := texts[id]
-		if r == nil || time.Since(time.UnixMilli(at)) > pendingLife || json.Unmarshal(r.Value, &a) != nil {
+		if r == nil || time.Since(time.UnixMilli(at)) > state.PendingLife || json.Unmarshal(r.Value, &a) != nil {
 			over = append(over, id)
 			continue
 		}
@@ -243,11 +248,11 @@ func (p movingPending) Next(ctx context.Context, b Batch, n int) (out []Article,
 	return out, err
 }
 
-func (p movingPending) Drop(ctx context.Context, b Batch, ids []string) error {
-	return p.withLock(ctx, b.Guild, b.Channel, func(c movingChannel) error {
+func (p pending) Drop(ctx context.Context, b state.Batch, ids []string) error {
+	return p.withLock(ctx, b.Guild, b.Channel, func(c channelPlace) error {
 		name, err := c.batch.text(ctx, "")
 		if err == nil && name != b.ID {
-			err = ErrStale
+			err = state.ErrStale
 		}
 		if err != nil {
 			return err
@@ -256,42 +261,42 @@ func (p movingPending) Drop(ctx context.Context, b Batch, ids []string) error {
 	})
 }
 
-// movingBreaking has each item in one place: what is new goes to the side that decides, and both
+// breaking has each item in one place: what is new goes to the side that decides, and both
 // are worked off. An item is no record that both sides could have: its lease would be on one.
-type movingBreaking struct {
+type breaking struct {
 	*Migration
-	inFile fileBreaking
+	inFile state.Breaking
 }
 
 // inQueue returns the items in Redis.
-func (m movingBreaking) inQueue() (redisBreaking, error) {
+func (m breaking) inQueue() (state.Breaking, error) {
 	k, err := m.keys()
-	return redisBreaking{k}, err
+	return redis.NewBreaking(k), err
 }
 
-func (m movingBreaking) Topics(ctx context.Context, guild string) ([]string, error) {
+func (m breaking) Topics(ctx context.Context, guild string) ([]string, error) {
 	return m.at("breaking.breaking_topics", guild).subs(ctx)
 }
 
-func (m movingBreaking) Channel(ctx context.Context, guild, topic string) (string, error) {
+func (m breaking) Channel(ctx context.Context, guild, topic string) (string, error) {
 	channel, err := m.at("breaking.breaking_channels", guild).text(ctx, topic)
 	if err == nil && channel == "" {
-		err = ErrNone
+		err = state.ErrNone
 	}
 	return channel, err
 }
 
-func (m movingBreaking) PutTopic(ctx context.Context, guild, topic, channel string) error {
+func (m breaking) PutTopic(ctx context.Context, guild, topic, channel string) error {
 	return m.write(ctx, m.at("breaking.breaking_channels", guild).value(topic, channel),
 		m.at("breaking.breaking_topics", guild).member(topic))
 }
 
-func (m movingBreaking) RemoveTopic(ctx context.Context, guild, topic string) error {
+func (m breaking) RemoveTopic(ctx context.Context, guild, topic string) error {
 	return m.write(ctx, m.at("breaking.breaking_topics", guild).deletion(topic),
 		m.at("breaking.breaking_channels", guild).deletion(topic))
 }
 
-func (m movingBreaking) AddItem(ctx context.Context, guild string, item Item) error {
+func (m breaking) AddItem(ctx context.Context, guild string, item state.Item) error {
 	is, err := m.Phase("breaking")
 	if err != nil {
 		return err
@@ -307,8 +312,8 @@ func (m movingBreaking) AddItem(ctx context.Context, guild string, item Item) er
 }
 
 // Work works off the file first: what is in it is older.
-func (m movingBreaking) Work(
-	ctx context.Context, guild string, handle func(context.Context, Item, int) error,
+func (m breaking) Work(
+	ctx context.Context, guild string, handle func(context.Context, state.Item, int) error,
 ) (int, error) {
 	done, err := m.inFile.Work(ctx, guild, handle)
 	if err != nil {
@@ -329,13 +334,13 @@ func (m movingBreaking) Work(
 	return done + n, err
 }
 
-type movingHistory struct{ *Migration }
+type history struct{ *Migration }
 
-func (h movingHistory) stories(guild, channel string) place {
+func (h history) stories(guild, channel string) place {
 	return h.at("history.history_stories", guild, channel)
 }
 
-func (h movingHistory) Known(ctx context.Context, guild, channel string, hashes []string) (map[string]bool, error) {
+func (h history) Known(ctx context.Context, guild, channel string, hashes []string) (map[string]bool, error) {
 	window, err := h.Window(ctx, guild, channel)
 	if err != nil {
 		return nil, err
@@ -351,7 +356,7 @@ func (h movingHistory) Known(ctx context.Context, guild, channel string, hashes 
 }
 
 // Record writes the story itself for a day from when it was posted, as the declaration has it.
-func (h movingHistory) Record(ctx context.Context, guild, channel string, stories []Story) error {
+func (h history) Record(ctx context.Context, guild, channel string, stories []state.Story) error {
 	return h.under(ctx, "history."+guild+"."+channel, func() error {
 		posted, err := h.stories(guild, channel).scores(ctx)
 		if err != nil {
@@ -363,7 +368,7 @@ func (h movingHistory) Record(ctx context.Context, guild, channel string, storie
 				continue
 			}
 			posted[s.Hash] = s.PostedAt.Unix()
-			text, err := encode(s)
+			text, err := state.Encode(s)
 			if err != nil {
 				return err
 			}
@@ -379,7 +384,7 @@ func (h movingHistory) Record(ctx context.Context, guild, channel string, storie
 // storyLife is the TTL that the declaration gives a story.
 const storyLife = 24 * time.Hour
 
-func (h movingHistory) Window(ctx context.Context, guild, channel string) (time.Duration, error) {
+func (h history) Window(ctx context.Context, guild, channel string) (time.Duration, error) {
 	text, err := h.at("history.history_dedup_window", guild).text(ctx, channel)
 	hours := int64(24)
 	if text != "" {
@@ -388,11 +393,11 @@ func (h movingHistory) Window(ctx context.Context, guild, channel string) (time.
 	return time.Duration(hours) * time.Hour, err
 }
 
-func (h movingHistory) SetWindow(ctx context.Context, guild, channel string, hours int64) error {
+func (h history) SetWindow(ctx context.Context, guild, channel string, hours int64) error {
 	return h.write(ctx, h.at("history.history_dedup_window", guild).value(channel, fmt.Sprint(hours)))
 }
 
-func (h movingHistory) Cleanup(ctx context.Context, guild, channel string) (n int, err error) {
+func (h history) Cleanup(ctx context.Context, guild, channel string) (n int, err error) {
 	window, err := h.Window(ctx, guild, channel)
 	if err != nil {
 		return 0, err
