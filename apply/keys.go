@@ -282,3 +282,6 @@ func (r *changes) opened(steps []*keyChange) map[string]int64 {
 	}
 	return out
 }
+
+// errNoReader reports a fault of the caller.
+var errNoReader = errors.New("keys whose slot changes are moved by reading them, and there is no reader")

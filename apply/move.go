@@ -39,9 +39,6 @@ type read struct {
 
 func (a *read) same(b *read) bool { return a.SameValue(&b.Fact) && a.Expires == b.Expires }
 
-// errNoReader reports a fault of the caller.
-var errNoReader = errors.New("keys whose slot changes are moved by reading them, and there is no reader")
-
 // look reads keys. each is called with each content, unless it is nil.
 func (r *changes) look(ctx context.Context, db int, names []string, each func(*source.Content) error) (map[string]*read,
 	error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 )
@@ -132,3 +133,60 @@ func spread(key []byte, ttl time.Duration, share float64) time.Duration {
 	earlier := float64(x) / math.MaxUint64 * share * float64(ttl)
 	return max((ttl - time.Duration(earlier)).Truncate(time.Millisecond), time.Millisecond)
 }
+
+// Undo represents the rule that gives keys the names back that they had.
+type Undo struct {
+	*Rename
+	each []*match.Matcher // by pair
+	old  []string         // names that keys had, those of the next keys first
+}
+
+// NewUndo makes the rule, for the pairs of the rename. With merge the jobs of queues go back one by
+// one, as RenameOptions.Merge says.
+func NewUndo(ks *keyspace.Keyspace, pairs *Pairs, merge bool) (*Undo, error) {
+	r, err := NewRename(ks, pairs.Back(), RenameOptions{Back: true, Merge: merge, Retag: true})
+	if err != nil {
+		return nil, err
+	}
+	u := &Undo{Rename: r}
+	for _, p := range r.pairs {
+		m, _, err := match.Compile([]match.Item{{Pattern: p.from}})
+		if err != nil {
+			return nil, err
+		}
+		u.each = append(u.each, m)
+	}
+	return u, nil
+}
+
+// Known tells the name that the next key had.
+func (u *Undo) Known(old []byte) { u.old = append(u.old, string(old)) }
+
+// Decide implements Rule. The conditions are those of the pair that gives the key the name
+// that it had.
+func (u *Undo) Decide(k *source.Key) (d Decision) {
+	if len(u.old) == 0 {
+		return d
+	}
+	old := u.old[0]
+	u.old = u.old[1:]
+	if old == string(k.Name) {
+		return u.tagged(k)
+	}
+	d = Decision{Entry: selection.Undeclared, Meant: true, Leave: NotReadable}
+	for i, p := range u.pairs {
+		if u.each[i].Match(k.Name, &u.caught) == match.None {
+			continue
+		}
+		step, code := u.step(k, p)
+		if step.To == old {
+			d.Entry, d.Step, d.Leave = u.entries[i], step, code
+			d.Step.Rivals = nil
+			return d
+		}
+	}
+	return d
+}
+
+// Names returns the names of all entries.
+func (u *Undo) Names() []string { return u.Rename.Names() }

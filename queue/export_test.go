@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/queue/internal/send"
 )
 
 // Mutate takes guards out of the scripts for the length of a test, pairs of a
@@ -93,13 +93,12 @@ func Fetch() (quick, slow string) {
 
 // Bulks returns how many calls with many jobs each are under way.
 func Bulks[T any](q Queue[T]) int {
-	return len(kernel.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room { return &room{} }).calls)
+	return send.Bulks(q.client, q.keys.Lanes[0].Key)
 }
 
 // Kept returns how many queues a client keeps something of, beside their values.
 func Kept(c *keywright.Client) int {
-	s := kernel.Part(c, newSenders)
-	return s.byQueue.size() + s.rooms.size()
+	return send.Kept(c)
 }
 
 // Answer is that of a call that has looked at everything: its number, how many were sent

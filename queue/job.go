@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/queue/internal/stored"
 )
 
 // Job represents one run of a job.
@@ -58,11 +59,11 @@ func (a alive) Err() error {
 	return nil
 }
 
-func (c *workerPool[T]) begin(one claimed) *Job[T] {
-	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence,
-		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique,
-		doubtful: one.doubtful,
-		token:    one.token, timeout: cmp.Or(one.timeout, c.q.o.Timeout), deadline: one.deadline(c.q.lease())}
+func (c *workerPool[T]) begin(one stored.Claimed) *Job[T] {
+	j := &Job[T]{ID: one.ID, Attempt: one.Attempt, Crashes: one.Crashes, Fence: one.Fence,
+		Enqueued: time.UnixMilli(one.Enqueued), queue: c.q, raw: one.Payload, alien: one.Alien, unique: one.Unique,
+		doubtful: one.Doubtful,
+		token:    one.Token, timeout: cmp.Or(one.Timeout, c.q.o.Timeout), deadline: deadlineOf(&one, c.q.lease())}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()
@@ -101,14 +102,14 @@ func (j *Job[T]) stop(cause error) {
 	}
 }
 
-func (j *Job[T]) newSettlement(verb, text string, ms int64) settlement {
-	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms, name: j.unique, fatal: errAttempts}
+func (j *Job[T]) newSettlement(verb, text string, ms int64) stored.Settlement {
+	return stored.Settlement{Verb: verb, ID: j.ID, Token: j.token, Text: text, MS: ms, Name: j.unique, Fatal: errAttempts}
 }
 
 // dies settles a job that no further attempt would heal.
-func (j *Job[T]) dies(reason string, cause error) settlement {
+func (j *Job[T]) dies(reason string, cause error) stored.Settlement {
 	s := j.newSettlement("dead", reason, 0)
-	s.fatal = cause
+	s.Fatal = cause
 	return s
 }
 
@@ -130,6 +131,7 @@ func (j *Job[T]) Progress(ctx context.Context, text string) error {
 type discarded struct{ err error }
 
 func (d *discarded) Error() string { return d.err.Error() }
+
 func (d *discarded) Unwrap() error { return d.err }
 
 // Discard makes a handler's error final: the job is dead, with this reason.
@@ -142,6 +144,7 @@ type retryIn struct {
 }
 
 func (r *retryIn) Error() string { return r.err.Error() }
+
 func (r *retryIn) Unwrap() error { return r.err }
 
 // RetryIn chooses when the next attempt is, instead of the queue's backoff.

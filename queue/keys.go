@@ -1,8 +1,11 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/keywright/keywright/queue/internal/stored"
 	"github.com/keywright/keywright/slot"
 )
 
@@ -55,4 +58,28 @@ func (k *Keys) plain() Lane {
 		return k.Lanes[i]
 	}
 	return k.Lanes[0]
+}
+
+func (q Queue[T]) laneKeys() []string {
+	keys := make([]string, len(q.keys.Lanes))
+	for i, l := range q.keys.Lanes {
+		keys[i] = l.Key
+	}
+	return keys
+}
+
+func (q Queue[T]) fetchKeys() []string {
+	keys := make([]string, 0, 5+len(q.keys.Lanes))
+	keys = append(keys, q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Runs)
+	return append(keys, q.laneKeys()...)
+}
+
+// laneNames returns the names of the lanes as scripts take them, each with a space
+// after it.
+func (q Queue[T]) laneNames() string {
+	var b strings.Builder
+	for _, l := range q.keys.Lanes {
+		b.WriteString(cmp.Or(l.Name, stored.NoName) + " ")
+	}
+	return b.String()
 }

@@ -3,11 +3,13 @@ package queue
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/queue/internal/stored"
 )
 
 const (
@@ -241,3 +243,10 @@ func (c *workerPool[T]) leave() {
 		_ = raw.Do(ctx, raw.B().Hdel().Key(c.q.keys.State).Field("enqueued").Build()).Error()
 	}
 }
+
+// deadlineOf returns when its lease ends by the local clock.
+func deadlineOf(c *stored.Claimed, lease time.Duration) time.Time {
+	return c.Sent.Add(lease - margin(lease))
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }

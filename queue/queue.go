@@ -17,7 +17,6 @@ package queue
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +24,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/coalesce"
+	"github.com/keywright/keywright/queue/internal/stored"
 	"github.com/keywright/keywright/value"
 )
 
@@ -173,7 +172,7 @@ func (q Queue[T]) clash(i int) error {
 			return fmt.Errorf("the lane %q has a key that a job, a result or a unique name may have", lane.Name)
 		}
 	}
-	if lane.Name == noName || len(lane.Name) > maxLane || strings.ContainsFunc(lane.Name,
+	if lane.Name == stored.NoName || len(lane.Name) > maxLane || strings.ContainsFunc(lane.Name,
 		func(r rune) bool { return r <= ' ' || r == 0x7f }) || lane.Name == "" && len(k.Lanes) > 1 {
 		return fmt.Errorf("the lane %q: a name is a word of at most %d bytes", lane.Name, maxLane)
 	}
@@ -190,145 +189,4 @@ func (q Queue[T]) invalid(err error, hint string) error {
 		return e
 	}
 	return &keywright.Error{Class: keywright.Invalid, Op: "queue", Entry: q.entry.Name, Err: err, Hint: hint}
-}
-
-// Task represents a job to be put into a queue.
-type Task[T any] struct {
-	// Payload is what the handler gets.
-	Payload T
-	// ID names the job; "" gives it a random one. With an ID, a second job of
-	// that name is refused while the first one is in the queue or dead.
-	ID string
-	// Lane is its priority; "" is the default one, which is the first one unless the
-	// declaration says otherwise.
-	Lane string
-	// In delays it; 0: not. One of In and At at most.
-	In time.Duration
-	// At delays it until a time of the server's clock; zero: not.
-	At time.Time
-	// Unique is a name that only one job may have: until it is done or dead, and
-	// at most a week; or for UniqueFor from now, done or not (a window of
-	// deduplication).
-	Unique string
-	// UniqueFor is how long Unique holds, done or not; 0: until the job is done or dead.
-	UniqueFor time.Duration
-	// Retry is the attempts of this job; 0: the queue's.
-	Retry int
-	// Timeout is how long this job may run in one go; 0: as long as the queue says. A worker of an older version ignores
-	// it.
-	Timeout time.Duration
-}
-
-// Enqueue puts a job into the queue and gives its id. ErrExists if one with its
-// id or unique name is there; the id is that one's then. It may be repeated: a
-// lost reply puts no second job there, unless the first one is done meanwhile. When
-// ctx ends before the job was sent, the error is NotApplied and it never will be.
-// One round trip.
-func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err error) {
-	if q.err != nil {
-		return "", q.err
-	}
-	form := q.form(&task)
-	p := form.piece()
-	if id, p.keys, p.args, err = q.write(form, &task, p.keys, p.args); err != nil {
-		return "", err
-	}
-	put, err := q.sender(form).Lead(ctx, p)
-	switch {
-	case err != nil:
-		return "", q.left(err)
-	case put.err != nil:
-		return "", own(put.err)
-	case put.said != "":
-		return q.instead(put.said)
-	}
-	return id, nil
-}
-
-// left returns the error of a caller that has left a call it shares. What was not sent
-// never will be; the rest goes on without its caller.
-func (q Queue[T]) left(err error) error {
-	e := &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
-	if _, never := errors.AsType[*coalesce.NotAsked](err); never {
-		e.Class, e.Hint = keywright.NotApplied, ""
-	}
-	return e
-}
-
-// instead returns what the script says about a job that it has not put there: "=" and
-// the id of the one that is there, or what is wrong with one of its keys.
-func (q Queue[T]) instead(said string) (id string, err error) {
-	if other, there := strings.CutPrefix(said, "="); there {
-		return other, q.exists()
-	}
-	return "", q.faulty("enqueue", said)
-}
-
-const mayBeThere = "it may be there: give jobs an ID, and enqueue again"
-
-// own returns the error of all whose jobs went along as that of one of them.
-func own(err error) error {
-	if e, ok := errors.AsType[*keywright.Error](err); ok && e.Class == keywright.UnknownOutcome {
-		told := *e
-		told.Hint = mayBeThere
-		return &told
-	}
-	return err
-}
-
-func (q Queue[T]) exists() error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "enqueue", Entry: q.entry.Name, Err: ErrExists}
-}
-
-// EnqueueAll puts many jobs into the queue, a thousand in a round trip, or 100 with
-// more than a payload, each of these in one step. ids are those of the jobs, also of those that were there
-// before (then the error is ErrExists); one is empty if a key of that job has a
-// wrong type, which the error names: the others are there. ids is shorter than
-// tasks when a later round trip failed. Of each queue a client has sixteen such
-// calls under way at a time; the next ones wait their turn.
-func (q Queue[T]) EnqueueAll(ctx context.Context, tasks []Task[T]) (ids []string, err error) {
-	for len(tasks) > 0 {
-		n := min(len(tasks), maxBatch)
-		if q.formOf(tasks[:n]) == full {
-			n = min(n, maxFull)
-		}
-		some, failed := q.enqueue(ctx, tasks[:n])
-		if failed != nil && (err == nil || errors.Is(err, ErrExists)) {
-			err = failed
-		}
-		if ids, tasks = append(ids, some...), tasks[n:]; len(some) < n {
-			break
-		}
-	}
-	return ids, err
-}
-
-func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error) {
-	if q.err != nil {
-		return nil, q.err
-	}
-	form := q.formOf(tasks)
-	keys, args := q.header(form, len(tasks))
-	ids := make([]string, len(tasks))
-	for i := range tasks {
-		var err error
-		if ids[i], keys, args, err = q.write(form, &tasks[i], keys, args); err != nil {
-			return nil, err
-		}
-	}
-	leave := q.enter(ctx)
-	others, err := q.run(ctx, "enqueue", form.script(), keywright.Idempotent, keys, args)
-	leave()
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range others {
-		if said, _ := m.ToString(); said != "" {
-			id, failed := q.instead(said)
-			if ids[i] = id; err == nil || errors.Is(err, ErrExists) {
-				err = failed
-			}
-		}
-	}
-	return ids, err
 }

@@ -111,14 +111,6 @@ func (q Queue[T]) see(ctx context.Context, s *sighting) error {
 	return nil
 }
 
-func (q Queue[T]) rangeOf(ctx context.Context, lane string, from, to int64) ([]string, error) {
-	return kernel.NewOp(kernel.Spec[[]string]{
-		Action: kernel.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Reads, Key: lane},
-		Build:  func(b kernel.Builder) kernel.Command { return b.Lrange().Key(lane).Start(from).Stop(to).Build() },
-		Decode: func(r kernel.Reply) ([]string, error) { return r.AsStrSlice() },
-	}).Do(ctx)
-}
-
 // missing looks at every job of a pass that was in no lane.
 func (q Queue[T]) missing(ctx context.Context, s *sighting, dry bool) (back []string, err error) {
 	match := globbed(q.keys.Job.Before) + "*" + globbed(q.keys.Job.After)

@@ -1,18 +1,26 @@
 package queue
 
 import (
-	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/queue/internal/stored"
 )
+
+//go:embed *.lua
+var files embed.FS
+
+// parts lists the scripts of this package and what they share.
+var parts = lua.New(files)
 
 // standard lists the scripts of all queues; a variable so that a test can take a guard out
 // and see that it is missed.
@@ -65,7 +73,7 @@ func number(r kernel.Reply) (int64, error) {
 
 // ErrNewer reports a job, or something else of a queue, in a form that only a newer
 // program can read. It was left as it is.
-var ErrNewer = errors.New("a newer program has written it")
+var ErrNewer = stored.ErrNewer
 
 // keyError describes what a server says about a key. What it says decides the class.
 type keyError struct {
@@ -74,6 +82,7 @@ type keyError struct {
 }
 
 func (e *keyError) Error() string { return fmt.Sprintf("the key %q: %s", e.key, e.text) }
+
 func (e *keyError) Unwrap() error { return e.err }
 
 // keyed returns an error of a script that names a key, as look.lua writes it.
@@ -115,19 +124,6 @@ func (q Queue[T]) faulty(op, fault string) error {
 	return e
 }
 
-// laneNames returns the names of the lanes as scripts take them, each with a space
-// after it.
-func (q Queue[T]) laneNames() string {
-	var b strings.Builder
-	for _, l := range q.keys.Lanes {
-		b.WriteString(cmp.Or(l.Name, noName) + " ")
-	}
-	return b.String()
-}
-
-// noName is the name of a lane without one as it is stored.
-const noName = "-"
-
 // clustered tells a script that a slot may move under it.
 func (q Queue[T]) clustered() string {
 	if q.client.Clustered() {
@@ -140,7 +136,43 @@ func (q Queue[T]) clustered() string {
 // databases.
 func (q Queue[T]) database() string { return strconv.Itoa(q.client.Database()) }
 
-func texts(m kernel.Value) []string {
-	all, _ := m.AsStrSlice()
-	return all
+// named returns the error of a call, with the name of the key that has a wrong type if
+// that is what is wrong. The server does not say which one it is.
+func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
+	e, ok := errors.AsType[*keywright.Error](err)
+	reply, refused := errors.AsType[*kernel.ServerError](err)
+	if _, said := errors.AsType[*keyError](err); said || !ok || !refused || !strings.HasPrefix(reply.Error(),
+		"WRONGTYPE") {
+		return err
+	}
+	told := *e
+	raw := q.client.Raw()
+	for some := range slices.Chunk(keys, maxBatch) {
+		all := make(kernel.Commands, len(some))
+		for i, key := range some {
+			all[i] = raw.B().Type().Key(key).Build()
+		}
+		for i, r := range raw.DoMulti(ctx, all...) {
+			is, failed := r.ToString()
+			if want := q.typeOf(some[i]); failed == nil && is != "none" && is != want {
+				told.Err = fmt.Errorf("the key %q is a %s, not a %s: %w", some[i], is, want, e.Err)
+				return &told
+			}
+		}
+	}
+	return err
+}
+
+// typeOf returns the type of one of the queue's keys.
+func (q Queue[T]) typeOf(key string) string {
+	switch key {
+	case q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Workers:
+		return "zset"
+	case q.keys.State, q.keys.Runs:
+		return "hash"
+	}
+	if slices.Contains(q.laneKeys(), key) {
+		return "list"
+	}
+	return "string"
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/queue/internal/stored"
 )
 
 // Stats describes what a queue holds.
@@ -98,7 +98,7 @@ func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
 	if due := number(5); s.Delayed > 0 {
 		s.NextDue = time.Duration(due-now) * time.Millisecond
 	}
-	workers := texts(out[7])
+	workers := stored.Texts(out[7])
 	for i := 0; i+1 < len(workers); i += 2 {
 		until, _ := strconv.ParseFloat(workers[i+1], 64)
 		s.Workers = append(s.Workers, WorkerStats{workers[i], int64(until) < now})
@@ -174,7 +174,7 @@ func (q Queue[T]) tellWhy(ctx context.Context, dead []Dead) error {
 	}
 	for i, m := range known {
 		text, _ := m.ToString()
-		s, err := readRun(text)
+		s, err := stored.ReadRun(text)
 		if err != nil {
 			return q.faulty("dead", "NEWER "+url.PathEscape(q.keys.Runs))
 		}
@@ -304,33 +304,11 @@ func (q Queue[T]) State(ctx context.Context, id string) (State, error) {
 		return State{}, keywright.ErrNotFound
 	}
 	text, _ := out[1].ToString()
-	s, err := readRun(text)
+	s, err := stored.ReadRun(text)
 	if err != nil {
-		return s, q.faulty("state", "NEWER "+url.PathEscape(q.keys.Runs))
+		return State{}, q.faulty("state", "NEWER "+url.PathEscape(q.keys.Runs))
 	}
-	return s, nil
-}
-
-// readRun reads what is known of a job that has begun, as known.lua writes it:
-// "owner fence attempt crashes cancelled doubt r1", a line with its last error, and
-// how far it is. One that has not begun has no text. ErrNewer if it is in a newer
-// form.
-func readRun(text string) (s State, err error) {
-	line, rest, _ := strings.Cut(text, "\n")
-	f := strings.Fields(line)
-	if len(f) != 7 || f[6] != "r1" {
-		if len(f) > 0 && strings.HasPrefix(f[len(f)-1], "r") && f[len(f)-1] != "r1" {
-			return s, ErrNewer
-		}
-		return s, nil
-	}
-	s.Error, s.Progress, _ = strings.Cut(rest, "\n")
-	if f[0] != noName {
-		s.Owner = strings.TrimRight(f[0], padding)
-	}
-	s.Attempt, _ = strconv.ParseInt(f[2], 10, 64)
-	s.Crashes, _ = strconv.ParseInt(f[3], 10, 64)
-	return s, nil
+	return State(s), nil
 }
 
 // StateKey returns the key that says whether the queue is paused.

@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 )
 
 // WorkerOptions of a worker. The zero value is a good choice.
@@ -232,69 +233,6 @@ func (c *workerPool[T]) call(limit time.Duration) (context.Context, context.Canc
 // oneWord returns a name as one word.
 func oneWord(name string) string { return strings.Join(strings.Fields(name), "_") }
 
-// pad makes a token longer than hash-max-listpack-value, whose default is 64: so
-// the hash of what runs is a table, and no listpack that is searched from its
-// front.
-func pad(token string) string { return token + strings.Repeat(padding, max(1, 65-len(token))) }
-
-const padding = "."
-
-// claimRequest describes what one worker loop asks of the server.
-type claimRequest struct {
-	wanted  int
-	settled []settlement
-	late    bool // it was asked when all calls were over
-}
-
-type claimResult struct {
-	fetched
-	err error
-}
-
-var errHungUp = errors.New("the worker has stopped, and did not wait for the server any longer")
-
-// claimBatch makes one call of what several runners ask while others are under
-// way: the server's time goes into calls more than into jobs.
-func (c *workerPool[T]) claimBatch(_ context.Context, wishes []claimRequest) []claimResult {
-	wanted, settled, late := 0, wishes[0].settled, false
-	for i, w := range wishes {
-		wanted += w.wanted
-		late = late || w.late
-		if i > 0 {
-			settled = append(settled[:len(settled):len(settled)], w.settled...)
-		}
-	}
-	f, err := fetched{}, errHungUp
-	if late || c.calling.Err() == nil {
-		f, err = c.claim(wanted, settled)
-	}
-	out := make([]claimResult, len(wishes))
-	for i, w := range wishes {
-		n := min(w.wanted, len(f.jobs))
-		out[i] = claimResult{fetched{jobs: f.jobs[:n:n]}, err}
-		f.jobs = f.jobs[n:]
-		out[i].lost, out[i].dead = f.of(w.settled)
-	}
-	out[0].dead, out[0].faults = append(out[0].dead, f.dead...), f.faults // no runner here has settled those
-	c.beginFirst(out)
-	return out
-}
-
-// ask asks the server, with what others ask.
-func (c *workerPool[T]) ask(wanted int, settled []settlement) (fetched, error) {
-	ctx, late := context.Background(), c.calling.Err() != nil
-	if late {
-		var cancel context.CancelFunc
-		ctx, cancel = c.call(lastSecond)
-		defer cancel()
-	}
-	a, err := c.calls.Lead(ctx, claimRequest{wanted, settled, late})
-	if err != nil {
-		return fetched{}, err
-	}
-	return a.fetched, a.err
-}
-
 func hostAndProcess() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -374,62 +312,6 @@ func (c *workerPool[T]) end(which func(*Job[T]) bool, cause error) {
 	}
 }
 
-// flights says how many calls of c.calls are under way at a time, see coalesce.New. The server
-// knows the last answer of each.
-const flights = 2
-
-// claim returns one call to the server. It goes on when the worker is to stop: what
-// it claims would otherwise wait until its lease is over. One that may have arrived is
-// sent again until it is answered: the server gives the answer of the first.
-func (c *workerPool[T]) claim(wanted int, settled []settlement) (fetched, error) {
-	seat := <-c.seats
-	defer func() { c.seats <- seat }()
-	c.mu.Lock()
-	c.seq++
-	call := c.seq
-	name := sending{token: pad(c.name + "/" + strconv.FormatInt(call, 36)), seat: c.seat(seat)}
-	look := c.look(wanted)
-	c.mu.Unlock()
-	var f fetched
-	var sent time.Time
-	var err error
-	for failures := 0; ; failures++ {
-		ctx, cancel := c.call(c.q.lease())
-		sent = time.Now()
-		f, err = c.q.claim(ctx, name, wanted, look, settled)
-		cancel()
-		class, _ := keywright.ClassOf(err)
-		name.again = name.again || class == keywright.UnknownOutcome
-		if err == nil || !name.again || c.calling.Err() != nil || c.ctx.Err() != nil && failures >= 3 {
-			break
-		}
-		c.tellAside(err)
-		c.rest(failures + 1)
-	}
-	if err != nil {
-		return f, err
-	}
-	if time.Since(sent) > c.q.lease()/8 {
-		c.askForFlags() // much of the leases is over: they are renewed at once
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settledNow(settled)
-	c.expect(call, f.due, look != "")
-	c.paused.Store(f.paused)
-	return f, nil
-}
-
-// seat returns the name under which the server knows an answer.
-func (c *workerPool[T]) seat(n int) string { return c.name + " " + strconv.Itoa(n) }
-
-// settledNow notes that no lease of these is renewed any more. The caller holds mu.
-func (c *workerPool[T]) settledNow(all []settlement) {
-	for _, s := range all {
-		delete(c.running, s.token+" "+s.id)
-	}
-}
-
 // giveBack gives back what is claimed and has not begun: the runner that has it may be in a
 // handler that hangs.
 func (c *workerPool[T]) giveBack() {
@@ -438,4 +320,47 @@ func (c *workerPool[T]) giveBack() {
 			c.loops.Go((&workerLoop[T]{workerPool: c, settled: back}).work)
 		}
 	}
+}
+
+// lost tells that a job is not this worker's any more.
+func (c *workerPool[T]) lost(id string) {
+	c.notice(keywright.Notice{Kind: notice.JobLost, Err: ErrLost})
+	if c.w.o.OnError != nil { // else the notice tells the logger
+		c.tell(fmt.Errorf("job %s: %w", id, ErrLost))
+	}
+}
+
+func (c *workerPool[T]) notice(n keywright.Notice) {
+	n.Entry = c.q.entry.Name
+	c.harmless(func() { c.q.client.Notice(context.WithoutCancel(c.ctx), n) })
+}
+
+func (c *workerPool[T]) tell(err error) {
+	if c.w.o.OnError != nil && err != nil {
+		c.harmless(func() { c.w.o.OnError(err) })
+	} else {
+		c.q.client.Unheard("run", c.q.entry, err)
+	}
+}
+
+// tellAside is tell for what other runners wait for: OnError may take its time. While it
+// does, further errors of this kind are passed over.
+func (c *workerPool[T]) tellAside(err error) {
+	select {
+	case c.aside <- struct{}{}:
+		c.loops.Go(func() { defer func() { <-c.aside }(); c.tell(err) })
+	default:
+	}
+}
+
+func (c *workerPool[T]) tellOfDead(d Dead) {
+	if c.w.o.OnDead != nil {
+		c.harmless(func() { c.w.o.OnDead(d) })
+	}
+}
+
+// harmless calls what a user has given: it may panic.
+func (c *workerPool[T]) harmless(f func()) {
+	defer func() { _ = recover() }()
+	f()
 }

@@ -5,21 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/queue/internal/stored"
 )
 
 // workerLoop claims jobs and runs them, one after the other.
 type workerLoop[T any] struct {
 	*workerPool[T]
-	settled  []settlement // what is to be sent to the server
-	claimed  []*Job[T]    // in the order in which they are to begin; guarded by mu
-	now      *Job[T]      // the one that runs
-	told     time.Time    // when the server got the last settlement
-	failures int          // calls in a row
+	settled  []stored.Settlement // what is to be sent to the server
+	claimed  []*Job[T]           // in the order in which they are to begin; guarded by mu
+	now      *Job[T]             // the one that runs
+	told     time.Time           // when the server got the last stored.Settlement
+	failures int                 // calls in a row
 	over     bool
 }
 
@@ -73,8 +76,8 @@ func (r *workerLoop[T]) fetch() {
 		return
 	}
 	r.failures = 0
-	jobs := make([]*Job[T], len(f.jobs))
-	for i, one := range f.jobs {
+	jobs := make([]*Job[T], len(f.Jobs))
+	for i, one := range f.Jobs {
 		jobs[i] = r.begin(one)
 	}
 	r.mu.Lock()
@@ -82,10 +85,10 @@ func (r *workerLoop[T]) fetch() {
 	r.mu.Unlock()
 	r.told = time.Now()
 	r.report(f)
-	if len(f.jobs) == wanted && wanted > 0 {
+	if len(f.Jobs) == wanted && wanted > 0 {
 		r.wakeOne() // there may be more
 	}
-	if len(f.jobs) == 0 && wanted > 0 {
+	if len(f.Jobs) == 0 && wanted > 0 {
 		r.park()
 	}
 }
@@ -159,7 +162,7 @@ func (r *workerLoop[T]) next() bool {
 
 // unbegun takes out all jobs that are claimed and have not begun, to be given back so that the
 // first one is the first of its lane again.
-func (r *workerLoop[T]) unbegun() (back []settlement) {
+func (r *workerLoop[T]) unbegun() (back []stored.Settlement) {
 	for _, j := range slices.Backward(r.take(mostTaken)) {
 		back = append(back, unbegun(j))
 	}
@@ -173,14 +176,14 @@ func (r *workerLoop[T]) more() bool {
 	return len(r.claimed) > 0
 }
 
-func (r *workerLoop[T]) addSettlement(s settlement) {
-	if r.now = nil; s.verb != "" {
+func (r *workerLoop[T]) addSettlement(s stored.Settlement) {
+	if r.now = nil; s.Verb != "" {
 		r.settled = append(r.settled, s)
 	}
 }
 
 // unbegun settles a job that is over before it began: it is no attempt.
-func unbegun[T any](j *Job[T]) settlement {
+func unbegun[T any](j *Job[T]) stored.Settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
 	if errors.Is(cause, ErrCancelled) {
@@ -200,7 +203,7 @@ var (
 
 // run runs one job. What it gives has no verb if the lease was lost: the job is
 // another worker's by now, or comes back when the server ends the lease.
-func (r *workerLoop[T]) run(j *Job[T]) settlement {
+func (r *workerLoop[T]) run(j *Job[T]) stored.Settlement {
 	if j.alien {
 		j.stop(context.Canceled)
 		return j.dies(errAlien.Error(), errAlien)
@@ -229,7 +232,7 @@ func (r *workerLoop[T]) run(j *Job[T]) settlement {
 }
 
 // ended returns what becomes of a job whose handler has returned.
-func (r *workerLoop[T]) ended(j *Job[T], err error, took time.Duration) settlement {
+func (r *workerLoop[T]) ended(j *Job[T], err error, took time.Duration) stored.Settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
 	if err != nil && errors.Is(cause, ErrTimeout) {
@@ -251,7 +254,7 @@ func (r *workerLoop[T]) ended(j *Job[T], err error, took time.Duration) settleme
 		return j.newSettlement(wait.verb, reason(err), max(wait.after.Milliseconds(), 0))
 	case errors.Is(cause, ErrLost): // not this worker's failure to tell
 		r.forget(j)
-		return settlement{}
+		return stored.Settlement{}
 	}
 	return j.newSettlement("retry", reason(err), r.q.backoff(j.Attempt).Milliseconds())
 }
@@ -276,4 +279,55 @@ func (r *workerLoop[T]) guarded(j *Job[T]) (err error) {
 		defer time.AfterFunc(j.timeout, func() { j.stop(ErrTimeout) }).Stop()
 	}
 	return r.w.handle(j.ctx, j)
+}
+
+// report tells what the server has made of the settlements, which are then done.
+// No lock is held: hooks and handlers may take their time.
+func (r *workerLoop[T]) report(f stored.Fetched) {
+	settled := r.settled
+	r.settled = nil
+	for _, fault := range f.Faults {
+		r.tell(r.q.faulty("claim", fault))
+	}
+	for _, id := range f.Lost {
+		settled = slices.DeleteFunc(settled, func(s stored.Settlement) bool { return s.ID == id })
+		r.lost(id)
+	}
+	for _, d := range f.Dead {
+		settled = slices.DeleteFunc(settled, func(s stored.Settlement) bool { return s.ID == d.ID })
+		if d.Cause == nil {
+			d.Cause = errCrashes
+		}
+		r.notice(keywright.Notice{Kind: notice.JobDead, Err: d.Cause})
+		r.tellOfDead(Dead{ID: d.ID, Reason: d.Reason, Attempts: d.Attempts, Crashes: d.Crashes})
+	}
+	if !r.q.client.Noticed(notice.JobRetried) {
+		return
+	}
+	for _, s := range settled {
+		if s.Verb == "retry" || s.Verb == "later" {
+			r.notice(keywright.Notice{Kind: notice.JobRetried, Elapsed: time.Duration(s.MS) * time.Millisecond})
+		}
+	}
+}
+
+// handled tells that a handler has returned.
+func (r *workerLoop[T]) handled(j *Job[T], err error, took time.Duration) {
+	kind := notice.JobDone
+	if err != nil {
+		kind = notice.JobFailed
+	}
+	if r.q.client.Noticed(kind) {
+		r.notice(keywright.Notice{Kind: kind, Elapsed: took, Err: err})
+	}
+}
+
+// backoff returns the wait after attempt n: doubling, half of it at random, so that
+// jobs that failed together do not come back together.
+func (q Queue[T]) backoff(attempt int64) time.Duration {
+	d := cmp.Or(q.o.Backoff, time.Second) << min(max(attempt-1, 0), 30)
+	if limit := cmp.Or(q.o.MaxBackoff, time.Hour); d <= 0 || d > limit {
+		d = limit
+	}
+	return d/2 + rand.N(d/2+1)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
-	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 )
@@ -248,7 +248,7 @@ func hardened(t *testing.T, where string, pod any) {
 	if len(mounts) == 0 || len(mounts) != len(volumes) {
 		t.Errorf("%s: %d volumes, %d mounts", where, len(volumes), len(mounts))
 	}
-	for probe, path := range map[string]string{"livenessProbe": serve.HealthPath, "readinessProbe": serve.ReadyPath} {
+	for probe, path := range map[string]string{"livenessProbe": auth.HealthPath, "readinessProbe": auth.ReadyPath} {
 		if p := at(c, probe); p != nil && at(p, "httpGet", "path") != path {
 			t.Errorf("%s: %s asks %v", where, probe, at(p, "httpGet", "path"))
 		}

@@ -15,6 +15,9 @@ import (
 
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -42,9 +45,9 @@ func TestAskIsAnsweredLater(t *testing.T) {
 	discord := &local.Discord{Token: "local"}
 	site := httptest.NewServer(discord)
 	defer site.Close()
-	store, err := bot.NewFiles(t.TempDir())
+	store, err := files.New(t.TempDir())
 	must(t, err)
-	client, err := bot.NewDiscord(site.URL, "local")
+	client, err := outside.NewDiscord(site.URL, "local")
 	must(t, err)
 	model := slowModel{make(chan string)}
 	b := &bot.Bot{Store: store, Discord: client, Model: model, Log: slog.New(slog.DiscardHandler)}
@@ -75,14 +78,14 @@ func TestAskIsAnsweredLater(t *testing.T) {
 // TestLocksLeaveNoFiles: the file of a lock goes when it is free, and the lock is one process's at a time all the same.
 func TestLocksLeaveNoFiles(t *testing.T) {
 	dir := t.TempDir()
-	store, err := bot.NewFiles(dir)
+	store, err := files.New(dir)
 	must(t, err)
 	var all sync.WaitGroup
 	inside := make(chan struct{}, 1)
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				err := store.Locks.Try(t.Context(), bot.LockTriviaGame, "9", "game", func(context.Context) error {
+				err := store.Locks.Try(t.Context(), state.LockTriviaGame, "9", "game", func(context.Context) error {
 					select {
 					case inside <- struct{}{}:
 						<-inside
@@ -91,7 +94,7 @@ func TestLocksLeaveNoFiles(t *testing.T) {
 					}
 					return nil
 				})
-				if err != nil && !errors.Is(err, bot.ErrHeld) {
+				if err != nil && !errors.Is(err, state.ErrHeld) {
 					t.Error(err)
 				}
 			}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
 )
 
 // Backup represents the daily backup, by the program keywright.
@@ -58,7 +60,7 @@ func (b Backup) Run(ctx context.Context, c *keywright.Client) (file string, err 
 	if err := os.Rename(unread, file); err != nil {
 		return "", err
 	}
-	if err := syncFolder(b.Dir); err != nil {
+	if err := files.SyncFolder(b.Dir); err != nil {
 		return "", err
 	}
 	if err := cunningkeys.New(c).LastBackup().Set(at).Do(ctx); err != nil {
@@ -119,7 +121,7 @@ func (b Backup) run(ctx context.Context, url string, args ...string) error {
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("keywright %s: %w: %s", args[0], err, cut(strings.TrimSpace(said.String()), 1000))
+		return fmt.Errorf("keywright %s: %w: %s", args[0], err, outside.Cut(strings.TrimSpace(said.String()), 1000))
 	}
 	return nil
 }

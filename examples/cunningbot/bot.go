@@ -13,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // Handler returns what Discord sends to the bot, and its health:
@@ -48,7 +51,7 @@ func (b *Bot) Handler(key ed25519.PublicKey) http.Handler {
 }
 
 func reply(w http.ResponseWriter, code int, v any) {
-	text, err := encode(v)
+	text, err := state.Encode(v)
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -108,7 +111,7 @@ type answerData struct {
 const onlyUser = 64
 
 func says(format string, values ...any) answer {
-	return answer{4, &answerData{cut(fmt.Sprintf(format, values...), maxContent), onlyUser}}
+	return answer{4, &answerData{outside.Cut(fmt.Sprintf(format, values...), outside.MaxContent), onlyUser}}
 }
 
 func (b *Bot) interact(ctx context.Context, i interaction) answer {
@@ -123,7 +126,7 @@ func (b *Bot) interact(ctx context.Context, i interaction) answer {
 		user = i.User.ID
 	}
 	if guild == "" {
-		guild = global // as the page writes a missing guild
+		guild = state.Global // as the page writes a missing guild
 	}
 	if i.Type != 3 && slow(i.Data.Name) && i.Token != "" {
 		return b.later(ctx, guild, user, i)
@@ -186,7 +189,7 @@ func (b *Bot) does(ctx context.Context, guild, user string, i interaction) strin
 
 // join notes a guild in which something is done, and is nothing for a direct message.
 func (b *Bot) join(ctx context.Context, guild string) error {
-	if guild == global {
+	if guild == state.Global {
 		return nil
 	}
 	return b.Store.Settings.AddGuild(ctx, guild)
@@ -206,7 +209,7 @@ func (b *Bot) press(ctx context.Context, guild, user, data string) (string, erro
 		return "", &usageError{unknownButton}
 	}
 	game, err := b.Store.Trivia.Game(ctx, guild, parts[1])
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, state.ErrNone) {
 		return "There is no such game.", nil
 	}
 	if err != nil {
@@ -219,11 +222,12 @@ func (b *Bot) press(ctx context.Context, guild, user, data string) (string, erro
 	if err := b.join(ctx, guild); err != nil {
 		return "", err
 	}
-	all, err := b.Store.Trivia.Submit(ctx, guild, parts[1], user, Answer{game.Options[n], time.Now().UTC()})
+	all, err := b.Store.Trivia.Submit(ctx, guild, parts[1], user,
+		state.Answer{Answer: game.Options[n], At: time.Now().UTC()})
 	switch {
-	case errors.Is(err, ErrNone):
+	case errors.Is(err, state.ErrNone):
 		return "There is no such game.", nil
-	case errors.Is(err, ErrClosed):
+	case errors.Is(err, state.ErrClosed):
 		return "The game is closed.", nil
 	}
 	return fmt.Sprintf("Submitted. %d have answered.", all), err

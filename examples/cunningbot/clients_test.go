@@ -15,6 +15,9 @@ import (
 
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -24,11 +27,11 @@ func TestDiscord(t *testing.T) {
 	d := &local.Discord{Token: "t", Limit: 9, Fail: 23, Lose: 17}
 	s := httptest.NewServer(d)
 	t.Cleanup(s.Close)
-	c, err := bot.NewDiscord(s.URL, "t")
+	c, err := outside.NewDiscord(s.URL, "t")
 	must(t, err)
 	ctx, began := t.Context(), time.Now()
 	for i := range 130 {
-		_, err := c.Post(ctx, bot.Message{Channel: "7", Ref: fmt.Sprint("ref", i), Title: strings.Repeat("x", 300),
+		_, err := c.Post(ctx, outside.Message{Channel: "7", Ref: fmt.Sprint("ref", i), Title: strings.Repeat("x", 300),
 			Text: strings.Repeat("é", 5000)})
 		must(t, err)
 	}
@@ -45,11 +48,11 @@ func TestDiscord(t *testing.T) {
 	}
 	same(t, "the last one", got(c.Find(ctx, "7", "ref129", began))(t), d.Messages()[129].ID)
 	_, err = c.Find(ctx, "8", "ref1", began)
-	same(t, "another channel", errors.Is(err, bot.ErrNone), true)
-	other, err := bot.NewDiscord(s.URL, "wrong")
+	same(t, "another channel", errors.Is(err, state.ErrNone), true)
+	other, err := outside.NewDiscord(s.URL, "wrong")
 	must(t, err)
-	_, err = other.Post(ctx, bot.Message{Channel: "7"})
-	var status *bot.StatusError
+	_, err = other.Post(ctx, outside.Message{Channel: "7"})
+	var status *outside.StatusError
 	if !errors.As(err, &status) || status.Code != 401 {
 		t.Errorf("a wrong token: %v", err)
 	}
@@ -64,10 +67,10 @@ func TestLimits(t *testing.T) {
 		w.WriteHeader(429)
 	}))
 	t.Cleanup(s.Close)
-	m := bot.NewOpenAI(s.URL, "k", "")
+	m := outside.NewOpenAI(s.URL, "k", "")
 	for range 3 {
 		_, err := m.Ask(t.Context(), "", "x")
-		var limited *bot.LimitedError
+		var limited *outside.LimitedError
 		if !errors.As(err, &limited) || limited.After < 59*time.Minute {
 			t.Errorf("%v", err)
 		}
@@ -85,7 +88,7 @@ func TestReader(t *testing.T) {
 		n.Publish("x", local.NewsItem{Title: fmt.Sprintf("A <b>&</b> %d", i), URL: fmt.Sprintf("https://news.example/%d", i),
 			Text: "more & more", At: time.Unix(int64(1e9+i), 0)})
 	}
-	r := bot.NewWeb(true)
+	r := outside.NewWeb(true)
 	for _, kind := range []string{"rss", "atom"} {
 		url := s.URL + "/x." + kind
 		for range 2 {
@@ -102,7 +105,7 @@ func TestReader(t *testing.T) {
 			t.Errorf("%s was read", bad)
 		}
 	}
-	if _, err := bot.NewWeb(false).Read(t.Context(), s.URL+"/x.rss"); err == nil ||
+	if _, err := outside.NewWeb(false).Read(t.Context(), s.URL+"/x.rss"); err == nil ||
 		!strings.Contains(err.Error(), "private") {
 		t.Errorf("a private address: %v", err)
 	}
@@ -111,7 +114,7 @@ func TestReader(t *testing.T) {
 // TestInteractions: what Discord has not signed is refused; settings need the permission.
 func TestInteractions(t *testing.T) {
 	w := newWorld(t)
-	store, err := bot.NewFiles(t.TempDir())
+	store, err := files.New(t.TempDir())
 	must(t, err)
 	b := &bot.Bot{Store: store}
 	s := httptest.NewServer(b.Handler(w.public))
@@ -142,7 +145,7 @@ func TestInteractions(t *testing.T) {
 	} {
 		same(t, "what the bot says", c.said, c.want)
 	}
-	got(store.Trivia.Open(t.Context(), guild, "quiz-1", bot.NewGame{Question: "Which?", Options: []string{"a", "b"},
+	got(store.Trivia.Open(t.Context(), guild, "quiz-1", state.NewGame{Question: "Which?", Options: []string{"a", "b"},
 		Answer: "b", ChannelID: channel, Lasts: time.Hour}))(t)
 	const unknown = "This button is not known."
 	for button, want := range map[string]string{"x": unknown, "answer:quiz-1:-1": unknown, "answer:quiz-1:2": unknown,

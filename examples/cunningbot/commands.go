@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 	"github.com/keywright/keywright/key"
 )
 
@@ -24,7 +26,7 @@ func askCommand(b *Bot, ctx context.Context, guild, _ string, o options) (string
 }
 
 func personaCommand(b *Bot, ctx context.Context, guild, _ string, o options) (string, error) {
-	return "It is chosen.", b.Store.Settings.SetPersona(ctx, guild, cut(o["text"], 2000))
+	return "It is chosen.", b.Store.Settings.SetPersona(ctx, guild, outside.Cut(o["text"], 2000))
 }
 
 func feedCommand(b *Bot, ctx context.Context, guild, channel string, o options) (string, error) {
@@ -44,14 +46,15 @@ func feedCommand(b *Bot, ctx context.Context, guild, channel string, o options) 
 		return "", err
 	}
 	for other := range feeds {
-		if other != name && Slug(other) == Slug(name) {
+		if other != name && state.Slug(other) == state.Slug(name) {
 			return "", &usageError{fmt.Sprintf("The name is too much like %q.", other)}
 		}
 	}
 	if _, known := feeds[name]; !known && len(feeds) >= 100 {
 		return "", &usageError{"There are 100 feeds already."}
 	}
-	return "It is read from now on.", b.Store.Feeds.PutFeed(ctx, guild, name, Feed{URL: o["url"], ChannelID: ID(channel)})
+	return "It is read from now on.", b.Store.Feeds.PutFeed(ctx, guild, name,
+		state.Feed{URL: o["url"], ChannelID: state.ID(channel)})
 }
 
 func topicCommand(b *Bot, ctx context.Context, guild, channel string, o options) (string, error) {
@@ -96,7 +99,8 @@ func triviaCommand(b *Bot, ctx context.Context, guild, channel string, o options
 	}
 	now := time.Now().UTC()
 	return "There is a game each day.", b.Store.Trivia.PutRegistration(ctx, guild, o["id"],
-		Registration{ChannelID: ID(channel), Topic: cut(o["topic"], 200), Minute: minute, Lasts: lasts * 60, Added: &now})
+		state.Registration{ChannelID: state.ID(channel), Topic: outside.Cut(o["topic"], 200), Minute: minute,
+			Lasts: lasts * 60, Added: &now})
 }
 
 func closeCommand(b *Bot, ctx context.Context, guild, _ string, o options) (string, error) {
@@ -104,7 +108,7 @@ func closeCommand(b *Bot, ctx context.Context, guild, _ string, o options) (stri
 		return "There is no such game.", nil
 	}
 	err := b.Store.Trivia.Close(ctx, guild, o["game"], true)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, state.ErrNone) {
 		return "There is no such game.", nil
 	}
 	return "It is closed. The result comes in a minute.", err
@@ -115,10 +119,10 @@ func resultCommand(b *Bot, ctx context.Context, guild, _ string, o options) (str
 		return "There is no such game.", nil
 	}
 	r, err := b.Store.Trivia.Result(ctx, guild, o["game"])
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, state.ErrNone) {
 		return "There is no such game, or it goes on.", nil
 	}
-	return r.text(), err
+	return resultText(r), err
 }
 
 func dailyCommand(b *Bot, ctx context.Context, guild, channel string, o options) (string, error) {
@@ -131,7 +135,8 @@ func dailyCommand(b *Bot, ctx context.Context, guild, channel string, o options)
 	}
 	now := time.Now().UTC()
 	return "It is posted each day.", b.Store.Daily.PutGame(ctx, guild, o["name"],
-		DailyGame{ChannelID: ID(channel), Text: cut(o["text"], maxText), Added: &now, Minute: minute})
+		state.DailyGame{ChannelID: state.ID(channel), Text: outside.Cut(o["text"], outside.MaxText), Added: &now,
+			Minute: minute})
 }
 
 // clock reads a time as minutes of the day.

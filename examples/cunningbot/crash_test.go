@@ -13,6 +13,9 @@ import (
 	"github.com/keywright/keywright"
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -54,11 +57,11 @@ func (f *fuse) hook() keywright.Hook {
 
 // fused is Discord with a fuse.
 type fused struct {
-	bot.Messenger
+	outside.Messenger
 	f *fuse
 }
 
-func (m fused) Post(ctx context.Context, message bot.Message) (string, error) {
+func (m fused) Post(ctx context.Context, message outside.Message) (string, error) {
 	m.f.step()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
@@ -69,10 +72,10 @@ func (m fused) Post(ctx context.Context, message bot.Message) (string, error) {
 }
 
 // paper represents a feed that has what it is given.
-type paper []bot.FeedItem
+type paper []outside.FeedItem
 
-func (p paper) Read(context.Context, string) (bot.Items, error) {
-	return bot.Items{List: p, Done: func() {}}, nil
+func (p paper) Read(context.Context, string) (outside.Items, error) {
+	return outside.Items{List: p, Done: func() {}}, nil
 }
 
 // TestEachPlace: each task is ended at every place between two steps, one by one, and does the rest
@@ -84,7 +87,7 @@ func TestEachPlace(t *testing.T) {
 	web := httptest.NewServer(discord)
 	t.Cleanup(web.Close)
 	f := &fuse{}
-	client, err := bot.NewDiscord(web.URL, "t")
+	client, err := outside.NewDiscord(web.URL, "t")
 	must(t, err)
 	items := paper{}
 	for i := range 25 { // two messages
@@ -92,10 +95,10 @@ func TestEachPlace(t *testing.T) {
 		if i == 7 {
 			title += " hurricane"
 		}
-		items = append(items, bot.FeedItem{ID: fmt.Sprint(i), Title: title, URL: fmt.Sprintf("https://news.example/%d", i),
+		items = append(items, outside.FeedItem{ID: fmt.Sprint(i), Title: title, URL: fmt.Sprintf("https://news.example/%d", i),
 			Published: time.Unix(int64(1e9+i), 0)})
 	}
-	b := &bot.Bot{Store: bot.NewRedis(open(t, s.URL(), f.hook())), Discord: fused{client, f}, Reader: items,
+	b := &bot.Bot{Store: redis.New(open(t, s.URL(), f.hook())), Discord: fused{client, f}, Reader: items,
 		Log: slog.New(slog.DiscardHandler)}
 	places := 0
 	for place := 1; ; place++ {
@@ -137,15 +140,15 @@ func TestEachPlace(t *testing.T) {
 }
 
 // prepare gives a guild a feed, a topic, and games that are due.
-func prepare(t *testing.T, s *bot.Store, guild, news, breaking, games string) {
+func prepare(t *testing.T, s *state.Store, guild, news, breaking, games string) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now().UTC()
 	minute := now.Hour()*60 + now.Minute()
 	must(t, s.Settings.AddGuild(ctx, guild))
-	must(t, s.Feeds.PutFeed(ctx, guild, "feed", bot.Feed{URL: "x", ChannelID: bot.ID(news)}))
+	must(t, s.Feeds.PutFeed(ctx, guild, "feed", state.Feed{URL: "x", ChannelID: state.ID(news)}))
 	must(t, s.Breaking.PutTopic(ctx, guild, "hurricane", breaking))
-	must(t, s.Daily.PutGame(ctx, guild, "wordle", bot.DailyGame{ChannelID: bot.ID(games), Text: "x", Minute: minute}))
-	must(t, s.Trivia.PutRegistration(ctx, guild, "reg", bot.Registration{ChannelID: bot.ID(games), Topic: "x",
+	must(t, s.Daily.PutGame(ctx, guild, "wordle", state.DailyGame{ChannelID: state.ID(games), Text: "x", Minute: minute}))
+	must(t, s.Trivia.PutRegistration(ctx, guild, "reg", state.Registration{ChannelID: state.ID(games), Topic: "x",
 		Minute: minute, Lasts: 600}))
 }
 
@@ -187,9 +190,9 @@ func TestPostedButNotNoted(t *testing.T) {
 	discord := &local.Discord{Token: "t", Nonces: -1}
 	web := httptest.NewServer(discord)
 	t.Cleanup(web.Close)
-	client, err := bot.NewDiscord(web.URL, "t")
+	client, err := outside.NewDiscord(web.URL, "t")
 	must(t, err)
-	b := &bot.Bot{Store: bot.NewRedis(open(t, s.URL())), Discord: client, Log: slog.New(slog.DiscardHandler)}
+	b := &bot.Bot{Store: redis.New(open(t, s.URL())), Discord: client, Log: slog.New(slog.DiscardHandler)}
 	prepare(t, b.Store, guild, newsChannel, breakingChannel, gamesChannel)
 	must(t, b.TriviaPoster(t.Context(), guild))
 	id := s.Do("ZRANGE", "trivia:"+guild+":games:active", "0", "0").([]any)[0].(string)

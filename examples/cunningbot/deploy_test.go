@@ -20,6 +20,8 @@ import (
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -233,7 +235,7 @@ func TestHealth(t *testing.T) {
 	env := append(w.env(s, "cunningbot"), "REDIS_HEALTH_PASSWORD="+word)
 	start(t, env, program(t, "cunningbotd"), "bot")
 	url := "http://" + w.http + "/health"
-	var h bot.Health
+	var h state.Health
 	await(t, "it is healthy", func() bool { return get(t, url, &h) == 200 })
 	if h.Status != "healthy" || h.ConnectedClients < 1 || h.UsedMemoryHuman == "" || h.TotalKeys < 1 || h.Error != "" {
 		t.Errorf("%+v", h)
@@ -256,7 +258,7 @@ func TestBackup(t *testing.T) {
 	now := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)
 	b := bot.Backup{Dir: filepath.Join(dir, "b"), URL: s.URL(), Keywright: program(t, "keywright"),
 		Declaration: "keyspace.yaml", Now: func() time.Time { return now }}
-	must(t, bot.NewRedis(c).Settings.AddGuild(t.Context(), guild))
+	must(t, redis.New(c).Settings.AddGuild(t.Context(), guild))
 	names := func() (out []string) {
 		files, err := os.ReadDir(b.Dir)
 		must(t, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,9 +20,17 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/files"
+	"github.com/keywright/keywright/examples/cunningbot/state/moving"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 )
+
+//go:embed keyspace.yaml scripts
+var declaration embed.FS
 
 // Environment holds the variables of a program, by the names of the page.
 type Environment struct {
@@ -100,7 +109,7 @@ const migrating = "migrating"
 // Open opens the store: Redis, the files, or each subsystem where its phase says. It fails if the
 // store cannot be used now. While subsystems migrate it fails only if Redis refuses the login: where Redis
 // cannot be reached, subsystems work that read the files, and the others once it can.
-func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
+func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*state.Store, error) {
 	if e.Migrating {
 		return e.openMigrating(ctx, name, log)
 	}
@@ -108,7 +117,7 @@ func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*
 		return nil, err
 	}
 	if !e.UseRedis {
-		s, err := NewFiles(e.State)
+		s, err := files.New(e.State)
 		if err == nil {
 			log.Debug("files", "folder", e.State)
 		}
@@ -118,7 +127,7 @@ func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	s := NewRedis(c)
+	s := redis.New(c)
 	s.Close = c.Close
 	if e.Health != "" {
 		other, err := e.client(ctx, e.Health, name+"-health", 1, log)
@@ -126,7 +135,7 @@ func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*
 			c.Close()
 			return nil, err
 		}
-		s.Health = func(ctx context.Context) Health { return redisHealth(ctx, other, cunningkeys.New(c)) }
+		s.Health = func(ctx context.Context) state.Health { return redis.Health(ctx, other, cunningkeys.New(c)) }
 		s.Close = func() { other.Close(); c.Close() }
 	}
 	log.Info("Redis connected", "server", c.Server(), "database", c.Database())
@@ -139,7 +148,7 @@ func (e Environment) contradicts(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(e.State, ".keywright")); err != nil {
 		return nil
 	}
-	moves, err := declared()
+	moves, err := moving.Declared(declaration)
 	if err != nil {
 		return err
 	}
@@ -148,7 +157,7 @@ func (e Environment) contradicts(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = m.Close() }() // it only looks
-	for _, part := range Subsystems {
+	for _, part := range moving.Subsystems {
 		is, err := m.Phase(part)
 		if err != nil {
 			return err
@@ -167,8 +176,9 @@ func (e Environment) contradicts(ctx context.Context) error {
 
 // openMigrating opens the store of a program that migrates. It starts without Redis, too: the files decide until a
 // part is live.
-func (e Environment) openMigrating(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
-	m, err := newMigration(ctx, e.State, migrate.Config{Connect: func(ctx context.Context) (*keywright.Client, error) {
+func (e Environment) openMigrating(ctx context.Context, name string, log *slog.Logger) (*state.Store, error) {
+	m, err := moving.Open(ctx, e.State, declaration, migrate.Config{Connect: func(ctx context.Context) (
+		*keywright.Client, error) {
 		c, err := e.client(ctx, e.Redis, name, e.Connections, log)
 		switch {
 		case err == nil:
@@ -182,7 +192,13 @@ func (e Environment) openMigrating(ctx context.Context, name string, log *slog.L
 		return nil, err
 	}
 	log.Info("the subsystems are where their phases say", "folder", e.State)
-	return NewMigrating(m), nil
+	return moving.New(m), nil
+}
+
+// NewMigration makes this process one of the migration from the JSON files of a folder to Redis. Close does not close
+// the client.
+func NewMigration(ctx context.Context, dir string, c *keywright.Client) (*moving.Migration, error) {
+	return moving.Open(ctx, dir, declaration, migrate.Config{Client: c})
 }
 
 // client opens a client: 5 s for a reply, three attempts half a second, then a second apart. What
@@ -212,14 +228,14 @@ func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 }
 
 // New returns the bot with real clients.
-func (e Environment) New(s *Store, log *slog.Logger) (*Bot, error) {
-	d, err := NewDiscord(e.Discord, e.Token)
+func (e Environment) New(s *state.Store, log *slog.Logger) (*Bot, error) {
+	d, err := outside.NewDiscord(e.Discord, e.Token)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bot{Store: s, Discord: d, Reader: NewWeb(e.Private), Log: log, Zone: e.Zone}
+	b := &Bot{Store: s, Discord: d, Reader: outside.NewWeb(e.Private), Log: log, Zone: e.Zone}
 	if e.Key != "" {
-		b.Model = NewOpenAI(e.OpenAI, e.Key, e.Model)
+		b.Model = outside.NewOpenAI(e.OpenAI, e.Key, e.Model)
 	}
 	return b, nil
 }

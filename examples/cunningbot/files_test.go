@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/internal/gate"
 )
@@ -44,8 +44,8 @@ func TestFileSystem(t *testing.T) {
 	w, dir := newWorld(t), t.TempDir()
 	must(t, seed.Write(dir, seed.Options{Seed: 3, Now: time.Now(), Guilds: 3, Articles: 240, Items: 9, Stories: 30}))
 	want := map[string]int{}
-	var waiting map[string]map[string]map[string][]bot.Article
-	var items map[string][]bot.Item
+	var waiting map[string]map[string]map[string][]state.Article
+	var items map[string][]state.Item
 	var before map[string]map[string]json.RawMessage
 	read(t, dir, "pending_news.json", &waiting)
 	read(t, dir, "pending_breaking_news.json", &items)
@@ -54,7 +54,7 @@ func TestFileSystem(t *testing.T) {
 		for channel, feeds := range channels {
 			for _, list := range feeds {
 				for _, a := range list {
-					same(t, "the id of an article", a.ID, bot.StoryHash(a.URL))
+					same(t, "the id of an article", a.ID, state.StoryHash(a.URL))
 					want[channel+" "+a.URL] = 1
 				}
 			}

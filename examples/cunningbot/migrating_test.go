@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright"
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
+	"github.com/keywright/keywright/examples/cunningbot/state/moving"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -38,7 +39,7 @@ func TestPlan(t *testing.T) {
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
 	must(t, seed.Write(dir, seed.Options{Seed: 5, Now: time.Now()}))
 	m := migration(t, dir, s)
-	for _, part := range bot.Subsystems {
+	for _, part := range moving.Subsystems {
 		p, err := m.Plan(t.Context(), part)
 		must(t, err)
 		if !p.RoundTrip || p.Rejected+p.Faulty > 0 || p.Records == 0 {
@@ -57,7 +58,7 @@ func TestPlan(t *testing.T) {
 // other subsystems are in Redis, and Redis is asked only if one is read from there.
 func TestMigratingHealth(t *testing.T) {
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
-	files := moving(t, s, dir, phase.Off)
+	files := inPhase(t, s, dir, phase.Off)
 	must(t, files.Settings.AddGuild(t.Context(), guild))
 	s.Kill()
 	h := files.Health(t.Context())
@@ -67,7 +68,7 @@ func TestMigratingHealth(t *testing.T) {
 	files.Close()
 	s.Restart()
 
-	some := moving(t, s, dir, phase.Live, bot.Subsystems[1:]...)
+	some := inPhase(t, s, dir, phase.Live, moving.Subsystems[1:]...)
 	h = some.Health(t.Context())
 	if h.Status != "healthy" || h.Redis != "" || h.Phases["history"] != "live" || h.Phases["settings"] != "off" {
 		t.Errorf("both: %+v", h)
@@ -104,7 +105,7 @@ func TestMigratingRefused(t *testing.T) {
 // TestStartsWithoutRedis: a program that starts while Redis is away works with the files, and Redis has it later.
 func TestStartsWithoutRedis(t *testing.T) {
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes")), t.TempDir()
-	moving(t, s, dir, phase.Shadow).Close()
+	inPhase(t, s, dir, phase.Shadow).Close()
 	host, port, err := net.SplitHostPort(s.Addr())
 	must(t, err)
 	e, err := bot.Read(func(name string) string {
@@ -154,7 +155,7 @@ func TestDirectMessage(t *testing.T) {
 			state := filepath.Join(dir, "app_state.json")
 			const text = `{"global": {"default_persona": "dry"}, "480032": {}}`
 			must(t, os.WriteFile(state, []byte(text), 0o600))
-			store := moving(t, s, dir, at)
+			store := inPhase(t, s, dir, at)
 			b := &bot.Bot{Store: store, Log: slog.New(slog.DiscardHandler)}
 			said := sendInteraction(t, b, `{"type":2,"user":{"id":"1"},"data":{"name":"ask","options":[{"name":"question","value":"?"}]}}`)
 			if strings.Contains(said, "cannot be done") {
@@ -200,12 +201,12 @@ func TestUseRedisAgainstThePhase(t *testing.T) {
 	}
 	must(t, begins("false"))
 	must(t, begins("true"))
-	moving(t, s, dir, phase.Off).Close()
+	inPhase(t, s, dir, phase.Off).Close()
 	must(t, begins("false"))
 	refused("true", "phase off")
-	moving(t, s, dir, phase.DualWrite, bot.Subsystems[1:]...).Close()
+	inPhase(t, s, dir, phase.DualWrite, moving.Subsystems[1:]...).Close()
 	refused("false", "history is in phase dual-write")
-	moving(t, s, dir, phase.RampDown, bot.Subsystems[1:]...).Close()
+	inPhase(t, s, dir, phase.RampDown, moving.Subsystems[1:]...).Close()
 	refused("false", "rollback")
 	refused("true", "advance")
 	must(t, begins("migrating"))

@@ -16,6 +16,9 @@ import (
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/moving"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -29,8 +32,8 @@ type move struct {
 	w       *world
 	s       *keywrighttest.Server
 	dir     string
-	m       *bot.Migration
-	store   *bot.Store
+	m       *moving.Migration
+	store   *state.Store
 	running map[string]*sitetest.Process
 	names   []string
 	turn    int
@@ -51,7 +54,7 @@ func TestMigration(t *testing.T) {
 	all.Go(func() { p.play(v.w, 3, over) })
 	v.games("first", 15)
 	everywhere := os.Getenv("KEYWRIGHT_KILLS") != ""
-	for i, part := range bot.Subsystems {
+	for i, part := range moving.Subsystems {
 		if part == "trivia" {
 			v.games("second", 4)
 		}
@@ -89,7 +92,7 @@ func newMove(t *testing.T) *move {
 	var err error
 	v.m, err = bot.NewMigration(t.Context(), v.dir, c)
 	must(t, err)
-	v.store = bot.NewMigrating(v.m)
+	v.store = moving.New(v.m)
 	t.Cleanup(v.store.Close)
 	v.names = []string{"bot"}
 	for verb := range bot.Tasks {
@@ -116,8 +119,8 @@ func (v *move) begin(name string) {
 
 // seeded is what waits in the files. The model says no to items.
 func (v *move) seeded() {
-	var waiting map[string]map[string]map[string][]bot.Article
-	var items map[string][]bot.Item
+	var waiting map[string]map[string]map[string][]state.Article
+	var items map[string][]state.Item
 	read(v.t, v.dir, "pending_news.json", &waiting)
 	read(v.t, v.dir, "pending_breaking_news.json", &items)
 	for _, channels := range waiting {
@@ -141,9 +144,9 @@ func (v *move) games(name string, seconds int) {
 	now := time.Now().UTC()
 	for i := range 2 {
 		must(v.t, v.store.Trivia.PutRegistration(v.t.Context(), guild, fmt.Sprint(name, i),
-			bot.Registration{ChannelID: gamesChannel,
+			state.Registration{ChannelID: gamesChannel,
 				Topic: "sums", Minute: now.Hour()*60 + now.Minute(), Lasts: seconds}))
-		must(v.t, v.store.Daily.PutGame(v.t.Context(), guild, fmt.Sprint(name, i), bot.DailyGame{ChannelID: gamesChannel,
+		must(v.t, v.store.Daily.PutGame(v.t.Context(), guild, fmt.Sprint(name, i), state.DailyGame{ChannelID: gamesChannel,
 			Text: "play", Minute: now.Hour()*60 + now.Minute()}))
 	}
 }
@@ -320,7 +323,7 @@ func (v *move) archived() {
 	left, err := filepath.Glob(filepath.Join(v.dir, "*.json"))
 	must(v.t, err)
 	same(v.t, "files that are left", left, []string(nil))
-	store := bot.NewRedis(open(v.t, sitetest.URL(v.s, "test")))
+	store := redis.New(open(v.t, sitetest.URL(v.s, "test")))
 	v.kept(store, before)
 	user := map[bool]string{true: "cunningbot"}
 	for _, name := range v.names {
@@ -348,7 +351,7 @@ func (v *move) archived() {
 }
 
 // kept compares settings of the files that no program has changed with what Redis has.
-func (v *move) kept(store *bot.Store, before map[string]map[string]json.RawMessage) {
+func (v *move) kept(store *state.Store, before map[string]map[string]json.RawMessage) {
 	v.t.Helper()
 	ctx := context.Background()
 	guilds := got(store.Settings.Guilds(ctx))(v.t)
@@ -357,8 +360,8 @@ func (v *move) kept(store *bot.Store, before map[string]map[string]json.RawMessa
 		if of == "global" {
 			continue
 		}
-		var feeds map[string]bot.Feed
-		var games map[string]bot.DailyGame
+		var feeds map[string]state.Feed
+		var games map[string]state.DailyGame
 		must(v.t, json.Unmarshal(members["rss_feeds"], &feeds))
 		must(v.t, json.Unmarshal(members["daily_games"], &games))
 		same(v.t, "feeds of "+of, len(got(store.Feeds.Feeds(ctx, of))(v.t)), len(feeds))

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // RSSFeed reads the feeds of a guild. What is new is stored before it is marked as seen: killed in
@@ -34,13 +39,13 @@ func (b *Bot) RSSFeed(ctx context.Context, guild string) error {
 // more.
 const keepSeen = 1000
 
-func (b *Bot) feed(ctx context.Context, guild, name string, f Feed, topics []string) error {
+func (b *Bot) feed(ctx context.Context, guild, name string, f state.Feed, topics []string) error {
 	items, err := b.Reader.Read(ctx, f.URL)
 	if err != nil || len(items.List) == 0 {
 		return err
 	}
 	ids := make([]string, len(items.List))
-	byID := map[string]FeedItem{}
+	byID := map[string]outside.FeedItem{}
 	for i, item := range items.List {
 		ids[i], byID[item.ID] = item.ID, item
 	}
@@ -49,16 +54,18 @@ func (b *Bot) feed(ctx context.Context, guild, name string, f Feed, topics []str
 		return err
 	}
 	var stored []string
-	var wait []Article
+	var wait []state.Article
 	for _, id := range unseen {
 		item := byID[id]
-		a := Article{StoryHash(item.URL), id, item.Title, item.URL, item.Summary, name, item.Published, time.Now().UTC()}
+		a := state.Article{ID: state.StoryHash(item.URL), Item: id, Title: item.Title, URL: item.URL, Summary: item.Summary,
+			Feed: name, Published: item.Published, Queued: time.Now().UTC()}
 		topic := topicOf(a, topics)
 		if topic == "" {
 			wait = append(wait, a)
 			continue
 		}
-		if err := b.Store.Breaking.AddItem(ctx, guild, Item{a, topic, f.ChannelID}); err != nil {
+		found := state.Item{Article: a, Topic: topic, ChannelID: f.ChannelID}
+		if err := b.Store.Breaking.AddItem(ctx, guild, found); err != nil {
 			return err
 		}
 		stored = append(stored, id)
@@ -80,7 +87,7 @@ func (b *Bot) feed(ctx context.Context, guild, name string, f Feed, topics []str
 }
 
 // topicOf returns the first topic that is a part of the article's title or text.
-func topicOf(a Article, topics []string) string {
+func topicOf(a state.Article, topics []string) string {
 	text := strings.ToLower(a.Title + "\n" + a.Summary)
 	for _, topic := range topics {
 		if strings.Contains(text, strings.ToLower(topic)) {
@@ -100,14 +107,14 @@ func (b *Bot) RSSSummary(ctx context.Context, guild string) error {
 		return err
 	}
 	for _, channel := range channels {
-		failed := b.Store.Locks.Try(ctx, LockRSS, guild, channel, func(ctx context.Context) error {
+		failed := b.Store.Locks.Try(ctx, state.LockRSS, guild, channel, func(ctx context.Context) error {
 			n, err := b.Summary(ctx, guild, channel)
 			if n > 0 {
 				b.Log.Info("articles were posted", "guild", guild, "channel", channel, "articles", n)
 			}
 			return err
 		})
-		if failed != nil && !errors.Is(failed, ErrHeld) {
+		if failed != nil && !errors.Is(failed, state.ErrHeld) {
 			err = errors.Join(err, fmt.Errorf("channel %s: %w", channel, failed))
 		}
 		if ctx.Err() != nil {
@@ -126,13 +133,13 @@ func (b *Bot) RSSSummary(ctx context.Context, guild string) error {
 // known to the channel before anything of the message was, leaves the batch.
 func (b *Bot) Summary(ctx context.Context, guild, channel string) (posted int, err error) {
 	batch, err := b.Store.Pending.Take(ctx, guild, channel)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, state.ErrNone) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	taken, again := batch.taken(), batch.Again
+	taken, again := batch.Taken(), batch.Again
 	for ctx.Err() == nil {
 		articles, err := b.Store.Pending.Next(ctx, batch, inMessage)
 		if err != nil || len(articles) == 0 {
@@ -141,12 +148,13 @@ func (b *Bot) Summary(ctx context.Context, guild, channel string) (posted int, e
 		}
 		articles, lines := fitting(articles)
 		ids := idsOf(articles)
-		m := Message{Channel: channel, Ref: hash(append([]string{"summary", guild, channel, batch.ID}, ids...)...),
+		m := outside.Message{Channel: channel,
+			Ref:   state.Hash(append([]string{"summary", guild, channel, batch.ID}, ids...)...),
 			Title: fmt.Sprintf("%d articles", len(articles))}
 		there := false
 		if again {
 			_, err := b.Discord.Find(ctx, channel, m.Ref, taken)
-			if there = err == nil; !there && !errors.Is(err, ErrNone) {
+			if there = err == nil; !there && !errors.Is(err, state.ErrNone) {
 				return posted, err
 			}
 			again = false
@@ -157,7 +165,7 @@ func (b *Bot) Summary(ctx context.Context, guild, channel string) (posted int, e
 			} else if gone {
 				continue
 			}
-			m.Text = strings.TrimSpace(cut(b.ask(ctx, guild, "Summarise these articles in three sentences.",
+			m.Text = strings.TrimSpace(outside.Cut(b.ask(ctx, guild, "Summarise these articles in three sentences.",
 				titlesOf(articles)), 700) + "\n\n" + lines)
 			if _, err := b.Discord.Post(ctx, m); err != nil {
 				return posted, err
@@ -175,29 +183,20 @@ func (b *Bot) Summary(ctx context.Context, guild, channel string) (posted int, e
 }
 
 // dropKnown takes what the channel has had out of the batch.
-func (b *Bot) dropKnown(ctx context.Context, batch Batch, ids []string) (bool, error) {
+func (b *Bot) dropKnown(ctx context.Context, batch state.Batch, ids []string) (bool, error) {
 	known, err := b.Store.History.Known(ctx, batch.Guild, batch.Channel, ids)
 	if err != nil || len(known) == 0 {
 		return false, err
 	}
-	return true, b.Store.Pending.Drop(ctx, batch, sorted(known))
-}
-
-// taken returns when a batch was made, which its id says: no article of it was queued later.
-func (b Batch) taken() time.Time {
-	var micros int64
-	if _, err := fmt.Sscanf(b.ID, "b%d", &micros); err != nil {
-		return time.Now().Add(-pendingLife)
-	}
-	return time.UnixMicro(micros).Truncate(time.Millisecond)
+	return true, b.Store.Pending.Drop(ctx, batch, slices.Sorted(maps.Keys(known)))
 }
 
 // fitting gives the first articles that find room in a message, one at least, and their lines.
-func fitting(articles []Article) ([]Article, string) {
+func fitting(articles []state.Article) ([]state.Article, string) {
 	var b strings.Builder
 	for i, a := range articles {
 		line := line(a)
-		if i > 0 && b.Len()+len(line) > maxText-800 {
+		if i > 0 && b.Len()+len(line) > outside.MaxText-800 {
 			return articles[:i], b.String()
 		}
 		b.WriteString(line)
@@ -205,8 +204,8 @@ func fitting(articles []Article) ([]Article, string) {
 	return articles, b.String()
 }
 
-func line(a Article) string {
-	title := strings.NewReplacer("[", "(", "]", ")").Replace(cut(a.Title, 150))
+func line(a state.Article) string {
+	title := strings.NewReplacer("[", "(", "]", ")").Replace(outside.Cut(a.Title, 150))
 	if len(a.URL) > 1500 || strings.ContainsAny(a.URL, " )\n") {
 		return fmt.Sprintf("• %s\n", title)
 	}
@@ -214,15 +213,15 @@ func line(a Article) string {
 }
 
 // titlesOf returns what the model reads of articles: no addresses, which it would repeat.
-func titlesOf(articles []Article) string {
+func titlesOf(articles []state.Article) string {
 	var b strings.Builder
 	for _, a := range articles {
-		fmt.Fprintf(&b, "%s. %s\n", a.Title, cut(a.Summary, 200))
+		fmt.Fprintf(&b, "%s. %s\n", a.Title, outside.Cut(a.Summary, 200))
 	}
 	return b.String()
 }
 
-func idsOf(articles []Article) []string {
+func idsOf(articles []state.Article) []string {
 	ids := make([]string, len(articles))
 	for i, a := range articles {
 		ids[i] = a.ID
@@ -230,10 +229,10 @@ func idsOf(articles []Article) []string {
 	return ids
 }
 
-func storiesOf(articles []Article) []Story {
-	stories := make([]Story, len(articles))
+func storiesOf(articles []state.Article) []state.Story {
+	stories := make([]state.Story, len(articles))
 	for i, a := range articles {
-		stories[i] = Story{a.ID, a.Title, a.URL, time.Now().UTC().Truncate(time.Second)}
+		stories[i] = state.Story{Hash: a.ID, Title: a.Title, URL: a.URL, PostedAt: time.Now().UTC().Truncate(time.Second)}
 	}
 	return stories
 }
@@ -241,12 +240,12 @@ func storiesOf(articles []Article) []Story {
 // BreakingNews asks the model about what waits, and posts what is breaking. What is not, or could
 // not be judged three times, goes into the summary of the feed's channel.
 func (b *Bot) BreakingNews(ctx context.Context, guild string) error {
-	n, err := b.Store.Breaking.Work(ctx, guild, func(ctx context.Context, item Item, tries int) error {
+	n, err := b.Store.Breaking.Work(ctx, guild, func(ctx context.Context, item state.Item, tries int) error {
 		err := b.breaking(ctx, guild, item, tries)
 		b.warn(ctx, "guild", guild, err)
 		var unsure *unsureError
 		if err != nil && !errors.As(err, &unsure) {
-			err = fmt.Errorf("%w: %w", ErrLater, err) // the item cannot be blamed
+			err = fmt.Errorf("%w: %w", state.ErrLater, err) // the item cannot be blamed
 		}
 		return err
 	})
@@ -256,13 +255,13 @@ func (b *Bot) BreakingNews(ctx context.Context, guild string) error {
 	return err
 }
 
-func (b *Bot) breaking(ctx context.Context, guild string, item Item, tries int) error {
+func (b *Bot) breaking(ctx context.Context, guild string, item state.Item, tries int) error {
 	a := item.Article
-	if time.Since(a.Queued) > pendingLife {
+	if time.Since(a.Queued) > state.PendingLife {
 		return nil // as in the summary
 	}
 	channel, err := b.Store.Breaking.Channel(ctx, guild, item.Topic)
-	if err != nil && !errors.Is(err, ErrNone) {
+	if err != nil && !errors.Is(err, state.ErrNone) {
 		return err
 	}
 	if channel != "" {
@@ -271,14 +270,14 @@ func (b *Bot) breaking(ctx context.Context, guild string, item Item, tries int) 
 			return err
 		}
 		is, err := b.isBreaking(ctx, item)
-		if err != nil && tries < maxTries {
+		if err != nil && tries < state.MaxTries {
 			return &unsureError{err}
 		}
 		if is && err == nil {
 			return b.postBreaking(ctx, guild, channel, item)
 		}
 	}
-	n, err := b.Store.Pending.Add(ctx, guild, string(item.ChannelID), []Article{a})
+	n, err := b.Store.Pending.Add(ctx, guild, string(item.ChannelID), []state.Article{a})
 	if err == nil && n == 0 {
 		return errors.New("the channel has no room")
 	}
@@ -288,7 +287,7 @@ func (b *Bot) breaking(ctx context.Context, guild string, item Item, tries int) 
 // unsureError represents a model that did not answer: a try.
 type unsureError struct{ error }
 
-func (b *Bot) isBreaking(ctx context.Context, item Item) (bool, error) {
+func (b *Bot) isBreaking(ctx context.Context, item state.Item) (bool, error) {
 	if b.Model == nil {
 		return true, nil // the topic is all there is to go by
 	}
@@ -298,12 +297,12 @@ func (b *Bot) isBreaking(ctx context.Context, item Item) (bool, error) {
 }
 
 // postBreaking looks first whether an earlier try has posted it: crashes are no tries.
-func (b *Bot) postBreaking(ctx context.Context, guild, channel string, item Item) error {
+func (b *Bot) postBreaking(ctx context.Context, guild, channel string, item state.Item) error {
 	a := item.Article
-	m := Message{Channel: channel, Ref: hash("breaking", guild, channel, a.ID), Title: "Breaking: " + item.Topic,
-		Text: line(a) + a.Summary}
-	if _, err := post(ctx, b.Discord, m, true, a.Queued); err != nil {
+	m := outside.Message{Channel: channel, Ref: state.Hash("breaking", guild, channel, a.ID),
+		Title: "Breaking: " + item.Topic, Text: line(a) + a.Summary}
+	if _, err := outside.PostOnce(ctx, b.Discord, m, true, a.Queued); err != nil {
 		return err
 	}
-	return b.Store.History.Record(ctx, guild, channel, storiesOf([]Article{a}))
+	return b.Store.History.Record(ctx, guild, channel, storiesOf([]state.Article{a}))
 }

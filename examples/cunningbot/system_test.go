@@ -19,6 +19,8 @@ import (
 
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/cunningbot/state"
+	"github.com/keywright/keywright/examples/cunningbot/state/redis"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -199,14 +201,14 @@ func TestSystem(t *testing.T) {
 
 		// What is due today was chosen yesterday.
 		n := sitetest.Kills(t, 10)
-		store := bot.NewRedis(open(t, sitetest.URL(s, "test")))
+		store := redis.New(open(t, sitetest.URL(s, "test")))
 		now := time.Now().UTC()
 		minute := now.Hour()*60 + now.Minute()
 		for i := range 4 {
 			must(t, store.Trivia.PutRegistration(t.Context(), guild, fmt.Sprint("reg", i),
-				bot.Registration{ChannelID: gamesChannel, Topic: "sums", Minute: minute, Lasts: 6 + i}))
+				state.Registration{ChannelID: gamesChannel, Topic: "sums", Minute: minute, Lasts: 6 + i}))
 			must(t, store.Daily.PutGame(t.Context(), guild, fmt.Sprint("daily ", i),
-				bot.DailyGame{ChannelID: gamesChannel, Text: "play", Minute: minute}))
+				state.DailyGame{ChannelID: gamesChannel, Text: "play", Minute: minute}))
 		}
 
 		p, over := &players{accepted: map[string]map[string]bool{}, closed: map[string]bool{}}, make(chan struct{})
@@ -293,7 +295,7 @@ func TestSystem(t *testing.T) {
 }
 
 // check compares what was accepted with the results.
-func (p *players) check(t *testing.T, store *bot.Store, w *world) {
+func (p *players) check(t *testing.T, store *state.Store, w *world) {
 	t.Helper()
 	games := 0
 	for _, m := range w.discord.Messages() {

@@ -9,14 +9,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // Bot describes what the seven programs share.
 type Bot struct {
-	Store   *Store
-	Discord Messenger
-	Model   Model // nil: none
-	Reader  Reader
+	Store   *state.Store
+	Discord outside.Messenger
+	Model   outside.Model // nil: none
+	Reader  outside.Reader
 	Log     *slog.Logger
 	Zone    *time.Location // of schedules; nil: UTC
 
@@ -53,8 +56,10 @@ func (b *Bot) Poll(ctx context.Context, every time.Duration, task Task) {
 			}
 			b.warn(ctx, "guild", guild, task(b, ctx, guild))
 		}
-		if !pause(ctx, every) {
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(every):
 		}
 	}
 }
@@ -62,7 +67,7 @@ func (b *Bot) Poll(ctx context.Context, every time.Duration, task Task) {
 // warn says that something failed, unless it is the end of the program, or another process that
 // does the same.
 func (b *Bot) warn(ctx context.Context, what, name string, err error) {
-	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrHeld) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, state.ErrHeld) {
 		b.Log.Warn("it failed, and is tried again with the next poll", what, name, "error", err)
 	}
 }
@@ -104,7 +109,7 @@ func (b *Bot) DailyGame(ctx context.Context, guild string) error {
 	if err != nil || len(games) == 0 {
 		return err
 	}
-	return b.Store.Locks.Try(ctx, LockDaily, guild, "games", func(ctx context.Context) (err error) {
+	return b.Store.Locks.Try(ctx, state.LockDaily, guild, "games", func(ctx context.Context) (err error) {
 		for name, g := range games {
 			if s, is := due(time.Now(), b.zone(), g.Minute, 6*time.Hour, g.Added); is && g.On() {
 				err = errors.Join(err, b.dailyGame(ctx, guild, name, g, s))
@@ -114,14 +119,14 @@ func (b *Bot) DailyGame(ctx context.Context, guild string) error {
 	})
 }
 
-func (b *Bot) dailyGame(ctx context.Context, guild, name string, g DailyGame, s slot) error {
+func (b *Bot) dailyGame(ctx context.Context, guild, name string, g state.DailyGame, s slot) error {
 	before, err := b.Store.Daily.Begin(ctx, guild, s.day, name)
 	if err != nil || before == "posted" {
 		return err
 	}
-	m := Message{Channel: string(g.ChannelID), Ref: hash("daily", guild, name, s.day.Format(time.DateOnly)), Title: name,
-		Text: g.Text}
-	if _, err := post(ctx, b.Discord, m, before != "", s.at); err != nil {
+	m := outside.Message{Channel: string(g.ChannelID), Title: name, Text: g.Text,
+		Ref: state.Hash("daily", guild, name, s.day.Format(time.DateOnly))}
+	if _, err := outside.PostOnce(ctx, b.Discord, m, before != "", s.at); err != nil {
 		return fmt.Errorf("the daily game %q: %w", name, err)
 	}
 	return b.Store.Daily.Posted(ctx, guild, s.day, name)

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot/outside"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // TriviaPoster opens the games of a guild whose time has come and posts them, once each, up to an
@@ -24,20 +27,20 @@ func (b *Bot) TriviaPoster(ctx context.Context, guild string) error {
 		if !is {
 			continue
 		}
-		failed := b.Store.Locks.Try(ctx, LockTrivia, guild, id, func(ctx context.Context) error {
+		failed := b.Store.Locks.Try(ctx, state.LockTrivia, guild, id, func(ctx context.Context) error {
 			return b.openTrivia(ctx, guild, id+"-"+s.day.Format("20060102"), r, s)
 		})
-		if failed != nil && !errors.Is(failed, ErrHeld) {
+		if failed != nil && !errors.Is(failed, state.ErrHeld) {
 			err = errors.Join(err, fmt.Errorf("trivia %s: %w", id, failed))
 		}
 	}
 	return err
 }
 
-func (b *Bot) openTrivia(ctx context.Context, guild, id string, r Registration, s slot) error {
+func (b *Bot) openTrivia(ctx context.Context, guild, id string, r state.Registration, s slot) error {
 	game, err := b.Store.Trivia.Game(ctx, guild, id)
 	again := err == nil
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, state.ErrNone) {
 		played, err := b.Store.Trivia.Played(ctx, guild, id)
 		if err != nil || played {
 			return err
@@ -58,12 +61,12 @@ func (b *Bot) openTrivia(ctx context.Context, guild, id string, r Registration, 
 	if game.Message != "" || game.Closed {
 		return nil
 	}
-	m := Message{Channel: game.ChannelID, Ref: triviaRef(guild, id), Title: "Trivia: " + r.Topic,
+	m := outside.Message{Channel: game.ChannelID, Ref: triviaRef(guild, id), Title: "Trivia: " + r.Topic,
 		Text: fmt.Sprintf("%s\n\nAnswers until <t:%d:t>.", game.Question, game.EndsAt.Unix())}
 	for i, option := range game.Options {
-		m.Buttons = append(m.Buttons, Button{option, fmt.Sprintf("answer:%s:%d", id, i)})
+		m.Buttons = append(m.Buttons, outside.Button{Label: option, Data: fmt.Sprintf("answer:%s:%d", id, i)})
 	}
-	message, err := post(ctx, b.Discord, m, again, s.at)
+	message, err := outside.PostOnce(ctx, b.Discord, m, again, s.at)
 	if err != nil {
 		return err
 	}
@@ -74,7 +77,7 @@ func (b *Bot) openTrivia(ctx context.Context, guild, id string, r Registration, 
 const maxLasts = 43_200
 
 // question asks the model for one; without, or if it answers something else, it is of the bank.
-func (b *Bot) question(ctx context.Context, guild, id string, r Registration) NewGame {
+func (b *Bot) question(ctx context.Context, guild, id string, r state.Registration) state.NewGame {
 	says := b.ask(ctx, guild, `Write a trivia question. Answer with JSON only: {"question": "...", `+
 		`"options": ["...", "...", "...", "..."], "answer": "one of the options"}`, "Topic: "+r.Topic)
 	var g struct {
@@ -88,15 +91,15 @@ func (b *Bot) question(ctx context.Context, guild, id string, r Registration) Ne
 		len(g.Options) > 1 && len(g.Options) <= 10
 	if !ok {
 		n := 0
-		for _, c := range hash(id) {
+		for _, c := range state.Hash(id) {
 			n += int(c)
 		}
 		return bank[n%len(bank)]
 	}
-	return NewGame{Question: g.Question, Options: g.Options, Answer: g.Answer}
+	return state.NewGame{Question: g.Question, Options: g.Options, Answer: g.Answer}
 }
 
-var bank = []NewGame{
+var bank = []state.NewGame{
 	{Question: "Which planet has the shortest year?", Options: []string{"Mars", "Mercury", "Venus", "Jupiter"},
 		Answer: "Mercury"},
 	{Question: "How many strings has a violin?", Options: []string{"Four", "Five", "Six"}, Answer: "Four"},
@@ -114,9 +117,9 @@ var bank = []NewGame{
 func (b *Bot) TriviaCloser(ctx context.Context, guild string) error {
 	games, err := b.Store.Trivia.Due(ctx, guild)
 	for _, id := range games {
-		failed := b.Store.Locks.Try(ctx, LockTriviaGame, guild, id,
+		failed := b.Store.Locks.Try(ctx, state.LockTriviaGame, guild, id,
 			func(ctx context.Context) error { return b.closeTrivia(ctx, guild, id) })
-		if failed != nil && !errors.Is(failed, ErrHeld) {
+		if failed != nil && !errors.Is(failed, state.ErrHeld) {
 			err = errors.Join(err, fmt.Errorf("game %s: %w", id, failed))
 		}
 	}
@@ -125,9 +128,9 @@ func (b *Bot) TriviaCloser(ctx context.Context, guild string) error {
 
 func (b *Bot) closeTrivia(ctx context.Context, guild, id string) error {
 	switch err := b.Store.Trivia.Close(ctx, guild, id, false); {
-	case errors.Is(err, ErrNone): // it was abandoned for a day
-		return b.Store.Trivia.Finish(ctx, guild, id, Result{EndedAt: time.Now()})
-	case errors.Is(err, ErrEarly): // by the clock of the store
+	case errors.Is(err, state.ErrNone): // it was abandoned for a day
+		return b.Store.Trivia.Finish(ctx, guild, id, state.Result{EndedAt: time.Now()})
+	case errors.Is(err, state.ErrEarly): // by the clock of the store
 		return nil
 	case err != nil:
 		return err
@@ -146,8 +149,9 @@ func (b *Bot) closeTrivia(ctx context.Context, guild, id string) error {
 		return err
 	}
 	if posted { // one that was not ends in silence
-		m := Message{Channel: game.ChannelID, Ref: hash("result", guild, id), Title: "Trivia: the answer", Text: r.text()}
-		if _, err := post(ctx, b.Discord, m, true, game.EndsAt); err != nil {
+		m := outside.Message{Channel: game.ChannelID, Ref: state.Hash("result", guild, id),
+			Title: "Trivia: the answer", Text: resultText(r)}
+		if _, err := outside.PostOnce(ctx, b.Discord, m, true, game.EndsAt); err != nil {
 			return err
 		}
 	}
@@ -155,23 +159,24 @@ func (b *Bot) closeTrivia(ctx context.Context, guild, id string) error {
 }
 
 // wasPosted reports whether users have seen a game: its poster may have died before it noted that.
-func (b *Bot) wasPosted(ctx context.Context, guild, id string, g Game) (bool, error) {
+func (b *Bot) wasPosted(ctx context.Context, guild, id string, g state.Game) (bool, error) {
 	if g.Message != "" {
 		return true, nil
 	}
 	_, err := b.Discord.Find(ctx, g.ChannelID, triviaRef(guild, id), g.StartedAt)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, state.ErrNone) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
 // triviaRef names the message of a game.
-func triviaRef(guild, id string) string { return hash("trivia", guild, id) }
+func triviaRef(guild, id string) string { return state.Hash("trivia", guild, id) }
 
 // result returns how a game ended: it depends on the answers only.
-func result(g Game, answers map[string]Answer) Result {
-	r := Result{Question: g.Question, Answer: g.Answer, Answers: len(answers), Right: []string{}, EndedAt: g.EndsAt.UTC()}
+func result(g state.Game, answers map[string]state.Answer) state.Result {
+	r := state.Result{Question: g.Question, Answer: g.Answer, Answers: len(answers), Right: []string{},
+		EndedAt: g.EndsAt.UTC()}
 	for user, a := range answers {
 		if strings.EqualFold(strings.TrimSpace(a.Answer), g.Answer) {
 			r.Right = append(r.Right, user)
@@ -183,7 +188,7 @@ func result(g Game, answers map[string]Answer) Result {
 	return r
 }
 
-func (r Result) text() string {
+func resultText(r state.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n**%s**\n%d answered, %d were right.", r.Question, r.Answer, r.Answers, len(r.Right))
 	for _, user := range r.Right[:min(len(r.Right), 10)] {

@@ -151,7 +151,10 @@ var Layers = []Layer{
 	}, "rueidis, and what generated code passes"},
 	{"constructs", []Package{
 		{"lock", []string{".", "kernel", "notice", "internal/lua", "slot"}},
-		{"queue", []string{".", "kernel", "notice", "internal/lua", "slot", "value", "internal/coalesce"}},
+		{"queue/internal/stored", []string{"kernel"}},
+		{"queue/internal/send", []string{".", "kernel", "internal/coalesce"}},
+		{"queue", []string{".", "kernel", "notice", "internal/lua", "slot", "value", "internal/coalesce",
+			"queue/internal/send", "queue/internal/stored"}},
 		{"cache", []string{".", "kernel", "notice", "internal/lua", "slot", "typed", "value", "internal/breaker",
 			"internal/lease"}},
 		{"event", []string{".", "kernel", "notice", "internal/lua", "value"}},

@@ -32,6 +32,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot"
+	"github.com/keywright/keywright/examples/cunningbot/outside"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
 	"github.com/keywright/keywright/examples/internal/program"
 )
@@ -114,7 +115,7 @@ func bot(ctx context.Context, e cunningbot.Environment, b *cunningbot.Bot) error
 	if err := b.Store.Settings.Started(ctx, version); err != nil {
 		return err
 	}
-	if err := b.Discord.(*cunningbot.Discord).Register(ctx, cunningbot.Commands); err != nil {
+	if err := b.Discord.(*outside.Discord).Register(ctx, cunningbot.Commands); err != nil {
 		return err
 	}
 	err := program.Listen(ctx, e.HTTP, b.Handler(e.PublicKey), 5*time.Second)

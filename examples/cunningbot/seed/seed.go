@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/examples/cunningbot"
+	"github.com/keywright/keywright/examples/cunningbot/state"
 )
 
 // Options say how much there is. The same ones make the same files, byte for byte.
@@ -52,12 +52,12 @@ func Write(dir string, o Options) error {
 			channels[guilds[i]] = append(channels[guilds[i]], m.snowflake())
 		}
 	}
-	state, feeds := m.state(guilds, channels)
+	all, feeds := m.state(guilds, channels)
 	for _, f := range []struct {
 		name string
 		is   any
 	}{
-		{"app_state.json", state},
+		{"app_state.json", all},
 		{"pending_news.json", m.pending(guilds, channels, feeds)},
 		{"pending_batches.json", object{guilds[0]: object{channels[guilds[0]][0]: fmt.Sprintf("b%d", m.Now.UnixMicro())}}},
 		{"pending_breaking_news.json", m.items(guilds, channels)},
@@ -111,7 +111,7 @@ func (m *maker) ago(most time.Duration) time.Time {
 func (m *maker) article(feed string, queued time.Time) object {
 	slug := strings.ReplaceAll(m.sentence(5), " ", "-")
 	url := fmt.Sprintf("https://news.example/%d/%s-%d", queued.Year(), slug, m.r.Uint64())
-	return object{"id": cunningbot.StoryHash(url), "item": url,
+	return object{"id": state.StoryHash(url), "item": url,
 		"title": fmt.Sprintf("%s: %s", pick(m, places), m.sentence(7)), "url": url,
 		"summary": m.sentence(18) + " “" + m.sentence(4) + "” <b>&amp;</b>.", "feed": feed,
 		"published": queued.Add(-time.Hour).Format(time.RFC3339), "queued_at": queued.Format(time.RFC3339Nano)}
@@ -120,8 +120,8 @@ func (m *maker) article(feed string, queued time.Time) object {
 // number returns an id as the bot's old code wrote it: a number.
 func number(id string) json.Number { return json.Number(id) }
 
-func (m *maker) state(guilds []string, channels map[string][]string) (state object, feeds map[string][]string) {
-	state = object{"global": object{"default_persona": "You are a helpful bot with a dry humour."}}
+func (m *maker) state(guilds []string, channels map[string][]string) (all object, feeds map[string][]string) {
+	all = object{"global": object{"default_persona": "You are a helpful bot with a dry humour."}}
 	feeds = map[string][]string{}
 	for i, g := range guilds {
 		of, rss, seen := object{}, object{}, object{}
@@ -139,7 +139,7 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 			}
 			rss[name] = object{"url": fmt.Sprintf("https://feeds.example/%d.xml", n), "enabled": m.r.IntN(5) > 0,
 				"channel_id": number(pick(m, channels[g])), "added_by": m.snowflake()}
-			seen[cunningbot.Slug(name)] = items
+			seen[state.Slug(name)] = items
 			feeds[g] = append(feeds[g], name)
 		}
 		of["rss_feeds"], of["rss_seen"] = rss, seen
@@ -162,9 +162,9 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 			minutes[name] = 60 * (6 + i%12)
 		}
 		of["schedules"] = minutes
-		state[g] = of
+		all[g] = of
 	}
-	return state, feeds
+	return all, feeds
 }
 
 // games returns one that runs and one that is over and has no result yet, and results of older ones.

@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/topology"
+	"github.com/spf13/cobra"
 )
 
 // aclSession represents the servers of a topology and the users that they should have.
@@ -231,4 +232,45 @@ func printACL(a *cli.App, plan []aclServer) {
 			a.Print("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
 		}
 	}
+}
+
+func aclDiffCommand(a *cli.App) *cobra.Command {
+	var user, output string
+	var choose bool
+	c := &cobra.Command{
+		Use:   "diff",
+		Short: "Compare the users of a server with the declaration",
+		Long: `Asks every server of the topology, replicas too, for its ACL users and says what
+they have too much (-) and what they lack (+). Passwords are not looked at, but it
+counts when a user needs none (nopass), is off, or may restore unchecked dumps
+(skip-sanitize-payload). It
+needs +acl|getuser, +acl|users, +acl|whoami, +acl|cat and +role.
+
+Exit codes: 0 they are as declared, 1 they differ, 2 usage, 3 unreachable, 4
+refused.`,
+		Example: "  keywright acl diff -u redis://localhost:6379",
+		Args:    cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := cli.OneOf("output", output, "text", "json"); err != nil {
+				return err
+			}
+			s, err := openSession(c.Context(), a, user, choose)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			found, err := s.compare(c.Context())
+			if err != nil {
+				return err
+			}
+			return showACL(a, output, found)
+		},
+	}
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	c.Flags().StringVar(&user, "user", "", "only this user")
+	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
+	c.Flags().BoolVar(&choose, "select", false, selectUsage)
+	cli.Outputs(c, &output, "text", "json")
+	return c
 }

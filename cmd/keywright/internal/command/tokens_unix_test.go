@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
 	"github.com/keywright/keywright/cmd/keywright/internal/serving"
 	"github.com/keywright/keywright/internal/expect"
 )
@@ -49,7 +49,7 @@ func TestTokensWithAnEnd(t *testing.T) {
 		return code, text.String()
 	}
 	code, line := run("alice", "--for", "30d")
-	tokens, err := serve.ReadTokens(strings.NewReader(line))
+	tokens, err := auth.ReadTokens(strings.NewReader(line))
 	if code != 0 || err != nil || len(tokens) != 1 || tokens[0].Line()+"\n" != line {
 		t.Fatalf("exit code %d, %s: %+v, %v", code, line, tokens, err)
 	}

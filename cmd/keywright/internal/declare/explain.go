@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
@@ -47,7 +47,7 @@ or a bad file, 3 the server cannot be reached, 4 it refuses.`,
 				return err
 			}
 			o.output, o.live = form, c.Flags().Changed("url")
-			return explain(c.Context(), a, &o, args, c.Flags().Changed("key"))
+			return explainAny(c.Context(), a, &o, args, c.Flags().Changed("key"))
 		},
 	}
 	a.ServerFlags(c)
@@ -57,7 +57,7 @@ or a bad file, 3 the server cannot be reached, 4 it refuses.`,
 	return c
 }
 
-func explain(ctx context.Context, a *cli.App, o *explaining, args []string, byKey bool) error {
+func explainAny(ctx context.Context, a *cli.App, o *explaining, args []string, byKey bool) error {
 	const both = "as in `keywright explain KW204` or `keywright explain --key cache:product:detail:42`"
 	switch {
 	case byKey && len(args) > 0:
@@ -89,7 +89,7 @@ func explainEntry(a *cli.App, o *explaining, name string) error {
 	if e == nil {
 		return noEntry(a, d, path, name)
 	}
-	about := answer.EntryOf(d.Keyspace, e, d.Prefix)
+	about := explain.EntryOf(d.Keyspace, e, d.Prefix)
 	if o.output == "json" {
 		return a.JSON(Explanation{Entry: &about})
 	}
@@ -126,12 +126,12 @@ func EntryNames(ks *keyspace.Keyspace) []string {
 
 // Explanation describes what explain has found: one of the three.
 type Explanation struct {
-	Rule  *ruleAnswer     `json:"rule,omitempty"`
-	Entry *answer.Entry   `json:"entry,omitempty"`
-	Key   *answer.Located `json:"key,omitempty"`
+	Rule  *ruleAnswer      `json:"rule,omitempty"`
+	Entry *explain.Entry   `json:"entry,omitempty"`
+	Key   *explain.Located `json:"key,omitempty"`
 }
 
-func printEntry(a *cli.App, e answer.Entry) error {
+func printEntry(a *cli.App, e explain.Entry) error {
 	fmt.Fprintf(a.Out, "%s: %s, declared at %s:%d\n", a.Out.Paint(terminal.Bold, e.Name), e.Type,
 		finding.Printable(e.File), e.Line)
 	for _, l := range terminal.Wrap(e.Doc, 80) {
@@ -178,7 +178,7 @@ func explainKey(ctx context.Context, a *cli.App, o *explaining) error {
 	if err != nil {
 		return err
 	}
-	locator, err := answer.NewLocator(d.Keyspace)
+	locator, err := explain.NewLocator(d.Keyspace)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func explainKey(ctx context.Context, a *cli.App, o *explaining) error {
 	return err
 }
 
-func printLocated(a *cli.App, l *answer.Located) {
+func printLocated(a *cli.App, l *explain.Located) {
 	line(a, "key", finding.Key(l.Key))
 	switch l.Status {
 	case "foreign":
@@ -238,7 +238,7 @@ func printLocated(a *cli.App, l *answer.Located) {
 }
 
 // liveText returns what the server says, in a line.
-func liveText(l *answer.Live) string {
+func liveText(l *explain.Live) string {
 	if !l.Exists {
 		return "does not exist at " + l.Node
 	}

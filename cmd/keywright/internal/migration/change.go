@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -85,7 +85,7 @@ type Step struct {
 	From      string                 `json:"from"`
 	To        string                 `json:"to"`
 	Applied   bool                   `json:"applied"`
-	Gates     []answer.MigrationGate `json:"gates"`
+	Gates     []phases.MigrationGate `json:"gates"`
 	Order     string                 `json:"order,omitempty"`  // the part that must go first
 	Forced    []string               `json:"forced,omitempty"` // gates that were closed
 	Epoch     int64                  `json:"epoch"`
@@ -118,7 +118,7 @@ func migrateStep(a *cli.App, c *cobra.Command, args []string, o *stepping, forwa
 			if !forward {
 				gates = phase.Of(closed.From).Back
 			}
-			out.Gates, err = answer.GatesOf(gates, closed.Closed), nil
+			out.Gates, err = phases.GatesOf(gates, closed.Closed), nil
 		}
 		if err != nil {
 			return migrateFailure(err)
@@ -140,10 +140,10 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	s := &all[at]
 	rule := phase.Of(s.State.Phase)
 	to, ok := s.State.Phase.Previous()
-	gates := answer.GatesOf(rule.Back, s.Back)
+	gates := phases.GatesOf(rule.Back, s.Back)
 	if forward {
 		to, ok = s.State.Phase.Next()
-		gates = answer.GatesOf(rule.Forward, s.Forward)
+		gates = phases.GatesOf(rule.Forward, s.Forward)
 	}
 	if !ok {
 		return nil, 0,

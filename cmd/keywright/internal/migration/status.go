@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -51,7 +51,7 @@ type Status struct {
 	Server    string                 `json:"server"`
 	Away      string                 `json:"away,omitempty"`  // why the server does not answer
 	Unfit     []string               `json:"unfit,omitempty"` // what it lacks to be the only place of the records
-	Parts     []answer.MigrationPart `json:"parts"`
+	Parts     []phases.MigrationPart `json:"parts"`
 }
 
 // statusOf returns the status of the parts that were asked for.
@@ -61,7 +61,7 @@ func (r *migrationRun) statusOf(ctx context.Context) (*Status, []migrate.PartSta
 		return nil, nil, migrateFailure(err)
 	}
 	out := &Status{Migration: r.declared.Name, Folder: r.folder, Server: r.server,
-		Parts: []answer.MigrationPart{}}
+		Parts: []phases.MigrationPart{}}
 	for i := range all {
 		if err := all[i].Facts.Unanswered; r.away == nil && err != nil && r.server != "" {
 			r.away = migrateFailure(err)
@@ -70,11 +70,11 @@ func (r *migrationRun) statusOf(ctx context.Context) (*Status, []migrate.PartSta
 	if r.away != nil {
 		out.Away = r.away.Error()
 	} else {
-		out.Unfit = answer.Unfit(all)
+		out.Unfit = phases.Unfit(all)
 	}
 	for i := range all {
 		if slices.Contains(r.parts, all[i].Part) {
-			out.Parts = append(out.Parts, answer.PartOf(&all[i]))
+			out.Parts = append(out.Parts, phases.PartOf(&all[i]))
 		}
 	}
 	return out, all, nil
@@ -132,7 +132,7 @@ func (r *migrationRun) printStatus(out *Status) error {
 }
 
 // stepText returns a step in words: what it lacks.
-func stepText(s *answer.MigrationStep) string {
+func stepText(s *phases.MigrationStep) string {
 	if s == nil {
 		return "none"
 	}
@@ -149,7 +149,7 @@ func stepText(s *answer.MigrationStep) string {
 }
 
 // gateText returns a closed gate in words.
-func gateText(g answer.MigrationGate) string {
+func gateText(g phases.MigrationGate) string {
 	if g.Want == g.Has || g.Has == "not done" {
 		return g.Gate
 	}

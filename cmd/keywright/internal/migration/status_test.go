@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 )
@@ -13,7 +13,7 @@ import (
 // part lacks nothing.
 func TestPartsThatLackSomething(t *testing.T) {
 	lacks := func(what ...string) migrate.PartStatus { return migrate.PartStatus{Facts: phase.Facts{Unfit: what}} }
-	if got := answer.Unfit([]migrate.PartStatus{lacks("a"), lacks("b", "a"), lacks()}); !slices.Equal(got,
+	if got := phases.Unfit([]migrate.PartStatus{lacks("a"), lacks("b", "a"), lacks()}); !slices.Equal(got,
 		[]string{"a", "b"}) {
 		t.Errorf("%q", got)
 	}

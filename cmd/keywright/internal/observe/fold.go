@@ -9,7 +9,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bind"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/source"
@@ -69,7 +69,7 @@ type Found struct {
 
 // fold keeps what a page shows beside the report of an audit.
 type fold struct {
-	locator   *answer.Locator
+	locator   *explain.Locator
 	shapes    map[string]*Shape
 	instances map[string]*gathering
 }
@@ -82,7 +82,7 @@ type gathering struct {
 	more  bool
 }
 
-func newFold(l *answer.Locator) *fold {
+func newFold(l *explain.Locator) *fold {
 	return &fold{locator: l, shapes: map[string]*Shape{}, instances: map[string]*gathering{}}
 }
 

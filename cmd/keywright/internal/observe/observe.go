@@ -16,7 +16,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -62,7 +63,7 @@ type Options struct {
 	// is made all the same.
 	Turn func(context.Context) (end func(), err error)
 	// Migrations reads where the migrations of the declaration are; nil: it has none. failed is why there is no client.
-	Migrations func(ctx context.Context, c *keywright.Client, failed error) ([]answer.Migration, error)
+	Migrations func(ctx context.Context, c *keywright.Client, failed error) ([]phases.Migration, error)
 
 	// Keep stores what a whole audit has found; its error is reported in the state.
 	Keep func(context.Context, *Audit) error
@@ -72,7 +73,7 @@ type Options struct {
 // Target represents a watched target. Its methods may be called by several goroutines.
 type Target struct {
 	Options
-	locator *answer.Locator
+	locator *explain.Locator
 
 	mu          sync.Mutex
 	state       State
@@ -87,7 +88,7 @@ type Target struct {
 
 // New prepares a target; Run watches it.
 func New(o Options) (*Target, error) {
-	l, err := answer.NewLocator(o.Declaration.Keyspace)
+	l, err := explain.NewLocator(o.Declaration.Keyspace)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (t *Target) AuditNow() {
 }
 
 // Find says which entry a key belongs to.
-func (t *Target) Find(key []byte) *answer.Located { return t.locator.Find(key) }
+func (t *Target) Find(key []byte) *explain.Located { return t.locator.Find(key) }
 
 // State returns what is known now. What its pointers lead to is never changed.
 func (t *Target) State() State {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
@@ -27,7 +28,7 @@ type State struct {
 	Entities  Reading[answer.Entities]
 	Rankings  Reading[answer.Rankings]
 	Streams   Reading[answer.Streams]
-	Moves     Reading[[]answer.Migration]
+	Moves     Reading[[]phases.Migration]
 	Instances map[string]Found // of constructs, by entry: as of the audit
 	Searched  bool             // there was no audit: Instances were searched for
 	Runs      []Run            // plans, the newest first

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -99,7 +99,7 @@ func (d *described) fits(of reference, text string) {
 // stops it; all that is sent and answered is as described.
 func TestADescribedClientAppliesAPlan(t *testing.T) {
 	t.Parallel()
-	d := newDescribed(newGate(t, serve.Guard{AllowApply: true, TLS: true}), "Authorization", "Bearer bob's secret")
+	d := newDescribed(newGate(t, auth.Guard{AllowApply: true, TLS: true}), "Authorization", "Bearer bob's secret")
 	if me := d.call("getMe", nil, ""); me["role"] != "operator" {
 		t.Fatalf("%v", me)
 	}

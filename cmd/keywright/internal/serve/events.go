@@ -9,15 +9,18 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/finding"
 )
 
 // Event describes what a stream of events tells.
 type Event struct {
-	Target  string      `json:"target"`
-	What    []string    `json:"what"` // whose answers are others now: progress, or a page
-	At      Stamp       `json:"at"`
-	Running *RunningNow `json:"running,omitempty"` // with progress
+	Target  string               `json:"target"`
+	What    []string             `json:"what"` // whose answers are others now: progress, or a page
+	At      document.Stamp       `json:"at"`
+	Running *document.RunningNow `json:"running,omitempty"` // with progress
 }
 
 // changedPages lists the pages whose answers a change makes others.
@@ -38,10 +41,10 @@ var changedPages = map[observe.What][]string{
 }
 
 func (s *Server) eventOf(c observe.Change) Event {
-	e := Event{Target: c.Target, What: changedPages[c.What], At: stampOf(c.At)}
+	e := Event{Target: c.Target, What: changedPages[c.What], At: document.StampOf(c.At)}
 	if t := s.find(c.Target); t != nil && c.What == observe.Progressed {
 		st := t.State()
-		e.Running = s.measured(t, &st).Running
+		e.Running = s.write.Measured(t, &st).Running
 	}
 	return e
 }
@@ -55,9 +58,9 @@ const (
 
 // events tells which states have changed, as server-sent events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	user := callerOf(r).Name
+	user := auth.CallerOf(r).Name
 	if !s.enter(user) {
-		refuse(w, problem(http.StatusServiceUnavailable, "too-many-streams", "too many streams of events are open",
+		reply.Refuse(w, reply.Fail(http.StatusServiceUnavailable, "too-many-streams", "too many streams of events are open",
 			"close some tabs"))
 		return
 	}
@@ -95,11 +98,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 
 // send tells a change: of a run also what the run is.
 func (s *Server) send(w io.Writer, c observe.Change) {
-	name, document := "state", any(s.eventOf(c))
+	name, answer := "state", any(s.eventOf(c))
 	if c.What == observe.Ran && c.Run.ID != "" {
-		name, document = "run", rowOfRun(c.Target, &c.Run)
+		name, answer = "run", document.RowOfRun(c.Target, &c.Run)
 	}
-	text, _ := json.Marshal(document)
+	text, _ := json.Marshal(answer)
 	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, finding.EscapeJSON(text))
 }
 
@@ -111,7 +114,7 @@ func (s *Server) enter(user string) bool {
 	for _, n := range s.streams {
 		all += n
 	}
-	if all >= maxStreams || s.streams[user] >= maxOwn && s.hasUsers() {
+	if all >= maxStreams || s.streams[user] >= maxOwn && s.auth.HasUsers() {
 		return false
 	}
 	s.streams[user]++

@@ -20,6 +20,9 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/plan"
@@ -50,7 +53,7 @@ type guarded struct {
 	dir string
 }
 
-func newGate(t *testing.T, g serve.Guard) *guarded {
+func newGate(t *testing.T, g auth.Guard) *guarded {
 	t.Helper()
 	target, err := observe.New(observe.Options{ID: "main",
 		Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}}, Now: time.Now})
@@ -68,9 +71,9 @@ func newGate(t *testing.T, g serve.Guard) *guarded {
 			t.Error(err)
 		}
 	})
-	for _, u := range []serve.User{{Name: "alice", Role: serve.Viewer}, {Name: "bob", Role: serve.Operator}} {
+	for _, u := range []auth.User{{Name: "alice", Role: auth.Viewer}, {Name: "bob", Role: auth.Operator}} {
 		if g.TLS {
-			g.Tokens = append(g.Tokens, serve.Token{User: u, Digest: sha256.Sum256([]byte(u.Name + "'s secret"))})
+			g.Tokens = append(g.Tokens, auth.Token{User: u, Digest: sha256.Sum256([]byte(u.Name + "'s secret"))})
 		}
 	}
 	return &guarded{t, serve.New(serve.Options{Targets: []*observe.Target{target}, Rules: audit.Rules(), Now: time.Now,
@@ -95,7 +98,7 @@ func (g *guarded) send(method, path, body string, header ...string) *httptest.Re
 
 func (g *guarded) want(code int, problem string, w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 	g.Helper()
-	var p serve.Problem
+	var p reply.Problem
 	_ = json.Unmarshal(w.Body.Bytes(), &p)
 	if w.Code != code || p.Error.Code != problem {
 		g.Errorf("%d %q, not %d %q: %s", w.Code, p.Error.Code, code, problem, w.Body)
@@ -123,13 +126,13 @@ var asJSON = []string{"Content-Type", "application/json"}
 // cannot send. Each refusal says why.
 func TestChangesAreGuarded(t *testing.T) {
 	t.Parallel()
-	shut := newGate(t, serve.Guard{})
+	shut := newGate(t, auth.Guard{})
 	csrf := func(g *guarded, header ...string) []string {
-		return append(append([]string{serve.CSRFHeader, g.me(header...).CSRF}, asJSON...), header...)
+		return append(append([]string{auth.CSRFHeader, g.me(header...).CSRF}, asJSON...), header...)
 	}
 	shut.want(403, "not-allowed", shut.send("POST", plans, askable, csrf(shut)...))
 
-	g := newGate(t, serve.Guard{AllowApply: true, TLS: true})
+	g := newGate(t, auth.Guard{AllowApply: true, TLS: true})
 	alice, bob := []string{"Authorization", "Bearer alice's secret"}, []string{"Authorization", "Bearer bob's secret"}
 	g.want(403, "not-operator", g.send("POST", plans, askable, csrf(g, alice...)...))
 	g.want(200, "", g.send("POST", plans, askable, append(bob,
@@ -148,10 +151,10 @@ func TestChangesAreGuarded(t *testing.T) {
 	}
 	page := []string{"Cookie", cookie.Name + "=" + cookie.Value}
 	g.want(403, "no-csrf", g.send("POST", plans, askable, append(page, asJSON...)...))
-	g.want(403, "no-csrf", g.send("POST", plans, askable, append(append(page, asJSON...), serve.CSRFHeader,
+	g.want(403, "no-csrf", g.send("POST", plans, askable, append(append(page, asJSON...), auth.CSRFHeader,
 		g.me(bob...).CSRF)...)) // another's
 	w = g.want(200, "", g.send("POST", plans, askable, csrf(g, page...)...))
-	var made serve.PlanPage
+	var made document.PlanPage
 	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || made.State != "planned" || made.By != "bob" {
 		t.Fatalf("%v %s", err, w.Body)
 	}
@@ -177,13 +180,13 @@ func TestChangesAreGuarded(t *testing.T) {
 // A token that is taken out is good no longer, and neither are the sessions that it has begun.
 func TestTokensThatAreTakenOut(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, serve.Guard{TLS: true})
+	g := newGate(t, auth.Guard{TLS: true})
 	session := func(user string) []string {
 		w := g.want(200, "", g.send("POST", "/api/v1/session", `{"token":"`+user+`'s secret"}`, asJSON...))
 		return []string{"Cookie", w.Result().Cookies()[0].Name + "=" + w.Result().Cookies()[0].Value}
 	}
 	alice, bob := session("alice"), session("bob")
-	g.api.Admit([]serve.Token{{User: serve.User{Name: "alice", Role: serve.Viewer},
+	g.api.Admit([]auth.Token{{User: auth.User{Name: "alice", Role: auth.Viewer},
 		Digest: sha256.Sum256([]byte("alice's secret"))}})
 	g.me(alice...)
 	g.me("Authorization", "Bearer alice's secret")
@@ -196,7 +199,7 @@ func TestTokensThatAreTakenOut(t *testing.T) {
 // One user that a proxy names cannot have all streams of events.
 func TestStreamsOfOneUserOfAProxy(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, serve.Guard{Proxy: &serve.Proxy{Header: "X-Forwarded-User",
+	g := newGate(t, auth.Guard{Proxy: &auth.Proxy{Header: "X-Forwarded-User",
 		From: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
 	web := httptest.NewServer(g.api)
 	defer web.Close()
@@ -227,7 +230,7 @@ func TestStreamsOfOneUserOfAProxy(t *testing.T) {
 // A proxy names the user only from its own address, and only once.
 func TestUserOfAProxy(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, serve.Guard{AllowApply: true, Proxy: &serve.Proxy{Header: "X-Forwarded-User",
+	g := newGate(t, auth.Guard{AllowApply: true, Proxy: &auth.Proxy{Header: "X-Forwarded-User",
 		From: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, Operators: []string{"bob"}}})
 	near, far := []string{"from", "10.1.2.3:4567"}, []string{"from", "10.2.2.3:4567"}
 	if me := g.me(append(near, "X-Forwarded-User", "bob")...); me.User != "bob" || me.Role != "operator" {
@@ -258,7 +261,7 @@ func TestUserOfAProxy(t *testing.T) {
 // A user that sends too many requests is refused for a while, and others are not.
 func TestRequestsAreLimited(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, serve.Guard{TLS: true})
+	g := newGate(t, auth.Guard{TLS: true})
 	limited := false
 	for range 100_000 {
 		if w := g.send("GET", "/api/v1/me", "", "Authorization", "Bearer guess"); w.Code == http.StatusTooManyRequests {
@@ -279,9 +282,9 @@ func TestRequestsAreLimited(t *testing.T) {
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	g := newGate(t, serve.Guard{TLS: true})
+	g := newGate(t, auth.Guard{TLS: true})
 	g.api.Now = func() time.Time { return now }
-	g.api.Admit([]serve.Token{{User: serve.User{Name: "alice", Role: serve.Viewer},
+	g.api.Admit([]auth.Token{{User: auth.User{Name: "alice", Role: auth.Viewer},
 		Digest: sha256.Sum256([]byte("alice's secret")), Ends: now.Add(time.Hour)}})
 	g.me("Authorization", "Bearer alice's secret")
 	w := g.want(200, "", g.send("POST", "/api/v1/session", `{"token":"alice's secret"}`, asJSON...))
@@ -298,7 +301,7 @@ func TestTokensEnd(t *testing.T) {
 func TestOtherSitesSpendNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	g := newGate(t, serve.Guard{})
+	g := newGate(t, auth.Guard{})
 	g.api.Now = func() time.Time { return now }
 	for range 3000 {
 		g.send("GET", "/icon.svg", "", "Sec-Fetch-Site", "cross-site")
@@ -307,11 +310,59 @@ func TestOtherSitesSpendNothing(t *testing.T) {
 	g.me()
 }
 
+// TestAddressesOfClientsOfAProxy: clients of a proxy differ by the address that it sends, and of any other nothing is
+// read: one that signs in wrongly again and again locks no other out.
+func TestAddressesOfClientsOfAProxy(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, auth.Guard{TLS: true,
+		Proxy: &auth.Proxy{From: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}})
+	wrong := func(header ...string) int {
+		return g.send("POST", "/api/v1/session", `{"token":"no"}`,
+			append(header, "Content-Type", "application/json")...).Code
+	}
+	until := func(header ...string) (tries int) {
+		for tries < 50 && wrong(header...) == http.StatusUnauthorized {
+			tries++
+		}
+		return tries
+	}
+	if n := until("from", "10.1.2.3:1", "X-Forwarded-For", "192.0.2.1, 10.1.9.9"); n == 50 {
+		t.Error("an address may guess for ever")
+	}
+	if code := wrong("from", "10.1.2.3:1", "X-Forwarded-For", "192.0.2.2"); code != http.StatusUnauthorized {
+		t.Errorf("another client of the proxy: %d", code)
+	}
+	forged := []string{"from", "10.1.2.4:1", "X-Forwarded-For", "198.51.100.9, 192.0.2.1"}
+	if code := wrong(forged...); code != http.StatusTooManyRequests {
+		t.Errorf("a client that says it is another one: %d", code)
+	}
+	if n := until("from", "203.0.113.5:1", "X-Forwarded-For", "192.0.2.7"); n == 50 {
+		t.Error("an address that is no proxy may guess for ever")
+	}
+	if code := wrong("from", "203.0.113.5:1", "X-Forwarded-For", "192.0.2.8"); code != http.StatusTooManyRequests {
+		t.Errorf("an address that is no proxy is believed: %d", code)
+	}
+}
+
+// TestOtherSitesLookAtNothing: a page of another site cannot ask the API, and the page itself can be linked to.
+func TestOtherSitesLookAtNothing(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, auth.Guard{})
+	g.want(403, "other-site", g.send("GET", "/api/v1/targets", "", "Sec-Fetch-Site", "cross-site"))
+	g.want(403, "other-site", g.send("GET", "/metrics", "", "Sec-Fetch-Site", "cross-site"))
+	for path, site := range map[string]string{"/api/v1/targets": "same-origin", "/api/v1/me": "none",
+		"/healthz": "cross-site"} {
+		if code := g.send("GET", path, "", "Sec-Fetch-Site", site).Code; code != http.StatusOK {
+			t.Errorf("%s from %s: %d", path, site, code)
+		}
+	}
+}
+
 // The log of changes is bounded, and what cannot be logged is not done.
 func TestLogOfChanges(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, serve.Guard{AllowApply: true})
-	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
+	g := newGate(t, auth.Guard{AllowApply: true})
+	header := append([]string{auth.CSRFHeader, g.me().CSRF}, asJSON...)
 	log := filepath.Join(g.dir, "plans.log")
 	writeFile(t, log, bytes.Repeat([]byte("x\n"), 3<<20))
 	g.want(200, "", g.send("POST", plans, askable, header...))
@@ -326,8 +377,8 @@ func TestLogOfChanges(t *testing.T) {
 // No more plans are kept than there is room for, and the oldest that is over goes first.
 func TestPlansAreBounded(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, serve.Guard{AllowApply: true})
-	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
+	g := newGate(t, auth.Guard{AllowApply: true})
+	header := append([]string{auth.CSRFHeader, g.me().CSRF}, asJSON...)
 	for range 105 {
 		g.want(200, "", g.send("POST", plans, askable, header...))
 	}
@@ -335,7 +386,7 @@ func TestPlansAreBounded(t *testing.T) {
 	if err != nil || len(files) != 100 {
 		t.Errorf("%d plans, %v", len(files), err)
 	}
-	var list serve.RunList
+	var list document.RunList
 	if err := json.Unmarshal(g.send("GET", "/api/v1/t/main/runs", "").Body.Bytes(), &list); err != nil ||
 		list.Total != 100 {
 		t.Error(fmt.Sprint(list.Total), err)

@@ -7,36 +7,21 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/finding"
 )
 
-// NowList says what is wrong now, the worst first.
-type NowList struct {
-	Quiet bool     `json:"quiet"` // nothing is known to be wrong, and everything that is watched has been read
-	Items []NowRow `json:"items"`
-	Left  int64    `json:"left_out"` // that are not in the list: there are too many
-	// targets of which nothing can be said yet: they have not been read
-	Starting []string `json:"starting"`
-	Page
-}
-
-// NowRow represents something that is wrong now.
-type NowRow struct {
-	alert.Condition
-	Since  Stamp `json:"since"`
-	Silent bool  `json:"silenced"` // webhooks are not called for it
-}
-
 var nowRoutes = []route{
 	{method: "GET", path: "/api/v1/now", what: "What is wrong now, of all targets, the worst first", params: listParams,
-		answer: reflect.TypeFor[NowList](), handle: func(q *request) (any, error) { return q.now(q.server.all()...) }},
+		answer: reflect.TypeFor[document.NowList](),
+		handle: func(q *request) (any, error) { return q.now(q.server.all()...) }},
 	{method: "GET", path: "/api/v1/t/{target}/now", what: "What is wrong now, the worst first", params: listParams,
-		answer: reflect.TypeFor[NowList](), handle: func(q *request) (any, error) { return q.now(q.target) }},
+		answer: reflect.TypeFor[document.NowList](), handle: func(q *request) (any, error) { return q.now(q.target) }},
 }
 
 func (q *request) now(of ...*observe.Target) (any, error) {
-	out := NowList{Starting: []string{}}
-	rows := []NowRow{}
+	out := document.NowList{Starting: []string{}}
+	rows := []document.NowRow{}
 	for _, t := range of {
 		st := t.State()
 		if t.Server != nil && starting(&st) {
@@ -48,19 +33,21 @@ func (q *request) now(of ...*observe.Target) (any, error) {
 		alerts, left := q.server.Alerts(t.ID)
 		out.Left += left
 		for _, a := range alerts {
-			row := NowRow{a.Condition, stampOf(a.Since), a.Silent}
+			row := document.NowRow{Condition: a.Condition, Since: document.StampOf(a.Since), Silent: a.Silent}
 			row.Text, row.Page = finding.Printable(row.Text), append([]string{}, row.Page...)
 			rows = append(rows, row)
 		}
 	}
 	if broken, _ := q.server.fleetNow(); q.target == nil {
 		for _, b := range broken {
-			rows = append(rows, NowRow{Condition: alert.Condition{ID: b.ID + "/target", Kind: alert.Away, Target: b.ID,
+			rows = append(rows, document.NowRow{Condition: alert.Condition{ID: b.ID + "/target", Kind: alert.Away, Target: b.ID,
 				Text: "the target is not watched: " + finding.Printable(b.Why), Next: "mend its lines in the file of --targets",
 				Page: []string{}}})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b NowRow) int { return cmp.Compare(alert.Harm(a.Kind), alert.Harm(b.Kind)) })
+	slices.SortStableFunc(rows, func(a, b document.NowRow) int {
+		return cmp.Compare(alert.Harm(a.Kind), alert.Harm(b.Kind))
+	})
 	out.Quiet = len(rows)+len(out.Starting) == 0 && out.Left == 0
 	var err error
 	out.Items, out.Page, err = page(q, rows)
@@ -72,17 +59,27 @@ func starting(st *observe.State) bool {
 	return slices.ContainsFunc(st.Parts(), func(p observe.Part) bool { return p.At.IsZero() && p.Failed == nil })
 }
 
-// measureNow adds how much is wrong, by kind.
-func (s *Server) measureNow(x *exposition, id string) {
-	if s.Alerts == nil {
-		return
+var janitorRoutes = []route{
+	{method: "GET", path: "/api/v1/janitor", what: "The jobs of the janitor, of all targets", params: listParams,
+		answer: reflect.TypeFor[document.JobList](), handle: allJobs},
+	{method: "GET", path: "/api/v1/t/{target}/janitor", what: "The jobs of the janitor", params: listParams,
+		answer: reflect.TypeFor[document.JobList](), handle: jobs},
+}
+
+func jobs(q *request) (any, error) { return q.jobs(q.target) }
+
+func allJobs(q *request) (any, error) { return q.jobs(q.server.all()...) }
+
+func (q *request) jobs(of ...*observe.Target) (any, error) {
+	rows := []document.JobRow{}
+	for _, t := range of {
+		st := t.State()
+		for _, j := range st.Jobs {
+			rows = append(rows, document.RowOfJob(t.ID, j, q.server.Now()))
+		}
 	}
-	alerts, _ := s.Alerts(id)
-	by := map[alert.Kind]int{}
-	for _, a := range alerts {
-		by[a.Kind]++
-	}
-	for _, k := range alert.Kinds() {
-		x.add("keywright_wrong", "Things that are wrong now, by kind.", float64(by[k]), "target", id, "kind", string(k))
-	}
+	var out document.JobList
+	var err error
+	out.Items, out.Page, err = page(q, rows)
+	return out, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/internal/expect"
 )
 
@@ -43,9 +44,9 @@ func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 	const jobs = 25_000
 	r.dies(jobs)
 	const queue = "/api/v1/t/main/queues/tasks/team=a"
-	var found serve.DeadList
+	var found document.DeadList
 	expect.Eventually(t, "the search ends", func() bool {
-		found = ask[serve.DeadList](r, queue+"/dead?text=mailbox")
+		found = ask[document.DeadList](r, queue+"/dead?text=mailbox")
 		if found.LookedAt == 0 || found.Searching != (found.LookedAt < jobs+1) || found.Searching && !found.Cut {
 			t.Errorf("%+v", found.Looked)
 		}
@@ -54,17 +55,17 @@ func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 	if found.Total != 1 || len(found.Items) != 1 || string(found.Items[0].ID) != "first" || found.Cut {
 		t.Errorf("%+v", found)
 	}
-	var page serve.QueuePage
+	var page document.QueuePage
 	expect.Eventually(t, "the errors are counted", func() bool {
-		page = ask[serve.QueuePage](r, queue)
+		page = ask[document.QueuePage](r, queue)
 		return !page.Searching
 	})
 	if want := "[{refused N 25000} {N mailbox unavailable 1}]"; fmt.Sprint(page.Errors) != want || page.Others != 0 {
 		t.Errorf("%v and %d others, not %s", page.Errors, page.Others, want)
 	}
-	var many serve.DeadList
+	var many document.DeadList
 	expect.Eventually(t, "the search ends", func() bool {
-		many = ask[serve.DeadList](r, queue+"/dead?text=refused&limit=10")
+		many = ask[document.DeadList](r, queue+"/dead?text=refused&limit=10")
 		return !many.Searching
 	})
 	if many.Total != jobs || len(many.Items) != 10 || !many.Cut || many.LookedAt != jobs+1 {
@@ -86,7 +87,7 @@ func TestNow(t *testing.T) {
 	changes, stop := r.target.Subscribe()
 	defer stop()
 	r.until(changes, func(s observe.State) bool { return s.Locks.Value != nil })
-	if now := ask[serve.NowList](r, "/api/v1/now"); !now.Quiet || len(now.Items)+len(now.Starting) != 0 {
+	if now := ask[document.NowList](r, "/api/v1/now"); !now.Quiet || len(now.Items)+len(now.Starting) != 0 {
 		t.Errorf("%+v", now)
 	}
 	r.dies(3)
@@ -94,7 +95,7 @@ func TestNow(t *testing.T) {
 	r.until(changes, func(s observe.State) bool {
 		return s.Queues.Value.Queues[0].Dead == 4 && s.Streams.Value.Streams[0].Length == 100
 	})
-	now := ask[serve.NowList](r, "/api/v1/t/main/now")
+	now := ask[document.NowList](r, "/api/v1/t/main/now")
 	if now.Quiet || len(now.Items) != 2 {
 		t.Fatalf("%+v", now)
 	}
@@ -130,12 +131,12 @@ func TestNothingOldIsCurrent(t *testing.T) {
 			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
 			return book.Now(id)
 		}})
-	state := func() string { return ask[serve.Targets](r, "/api/v1/targets").Items[0].State }
-	if q := ask[serve.QueueList](r, "/api/v1/t/main/queues"); q.Stale || q.Every == 0 || state() != "ok" {
+	state := func() string { return ask[document.Targets](r, "/api/v1/targets").Items[0].State }
+	if q := ask[document.QueueList](r, "/api/v1/t/main/queues"); q.Stale || q.Every == 0 || state() != "ok" {
 		t.Errorf("%+v, %s", q.Measured, state())
 	}
 	ahead = time.Hour
-	if q := ask[serve.QueueList](r, "/api/v1/t/main/queues"); !q.Stale || len(q.Items) != 1 || state() != "stale" {
+	if q := ask[document.QueueList](r, "/api/v1/t/main/queues"); !q.Stale || len(q.Items) != 1 || state() != "stale" {
 		t.Errorf("%+v, %s", q.Measured, state())
 	}
 	text := r.text("/metrics")
@@ -143,9 +144,9 @@ func TestNothingOldIsCurrent(t *testing.T) {
 		!strings.Contains(text, `keywright_reading_up{keyspace="shopkeys",target="main",reading="queues"} 0`) {
 		t.Error("old figures are metrics")
 	}
-	items := ask[serve.NowList](r, "/api/v1/now").Items
+	items := ask[document.NowList](r, "/api/v1/now").Items
 	for _, part := range []string{"queues", "streams", "shards", "locks"} {
-		found := slices.ContainsFunc(items, func(n serve.NowRow) bool {
+		found := slices.ContainsFunc(items, func(n document.NowRow) bool {
 			return n.ID == "main/reading/"+part && n.Kind == alert.OldReading && n.Next != ""
 		})
 		if !found {
@@ -153,7 +154,7 @@ func TestNothingOldIsCurrent(t *testing.T) {
 		}
 	}
 	ahead = 0
-	if !ask[serve.NowList](r, "/api/v1/now").Quiet {
+	if !ask[document.NowList](r, "/api/v1/now").Quiet {
 		t.Error("it is not quiet again")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/cmd/keywright/internal/shape"
 )
 
@@ -37,8 +39,8 @@ var plainPaths = []struct {
 	{"/api/v1/events", "What changes, as server-sent events: the data of each is an event", "text/event-stream",
 		refTo("Event")},
 	{"/metrics", "What Prometheus scrapes", "text/plain", object{"type": "string"}},
-	{HealthPath, "Whether the process runs", "text/plain", object{"type": "string"}},
-	{ReadyPath, "Whether each target has been read, or is known to be away", "text/plain", object{"type": "string"}},
+	{auth.HealthPath, "Whether the process runs", "text/plain", object{"type": "string"}},
+	{auth.ReadyPath, "Whether each target has been read, or is known to be away", "text/plain", object{"type": "string"}},
 }
 
 // schemes say how a request has its user. Where serve has no users it needs none.
@@ -50,7 +52,7 @@ var schemes = object{
 }
 
 // csrfParam describes the header of what changes something.
-var csrfParam = object{"name": CSRFHeader, "in": "header", "required": false, "schema": object{"type": "string"},
+var csrfParam = object{"name": auth.CSRFHeader, "in": "header", "required": false, "schema": object{"type": "string"},
 	"description": "csrf of /api/v1/me; a bearer needs none"}
 
 // newerParams describe the headers of a client that has an answer already.
@@ -58,7 +60,7 @@ var newerParams = []any{
 	object{"name": "If-None-Match", "in": "header", "required": false, "schema": object{"type": "string"},
 		"description": "the ETag of the answer that the client has"},
 	object{"name": "A-IM", "in": "header", "required": false,
-		"schema":      object{"type": "string", "enum": []string{rowsOnly}},
+		"schema":      object{"type": "string", "enum": []string{reply.RowsOnly}},
 		"description": "rows: of lists, only rows that the client does not have"},
 }
 
@@ -86,7 +88,7 @@ func operation(method, path string) string {
 // they answer with. root has the source of the module, for the comments.
 func Describe(root fs.FS, module string) ([]byte, error) {
 	paths := object{}
-	fields := []reflect.StructField{{Name: "Problem", Type: reflect.TypeFor[Problem](), Tag: `json:"problem"`},
+	fields := []reflect.StructField{{Name: "Problem", Type: reflect.TypeFor[reply.Problem](), Tag: `json:"problem"`},
 		{Name: "Event", Type: reflect.TypeFor[Event](), Tag: `json:"event"`}}
 	for _, r := range allRoutes {
 		if paths[r.path] == nil {
@@ -104,7 +106,7 @@ func Describe(root fs.FS, module string) ([]byte, error) {
 		of := object{"operationId": operation("GET", p.path), "summary": p.what, "responses": object{
 			"200":     object{"description": "the answer", "content": object{p.kind: object{"schema": p.schema}}},
 			"default": object{"description": "why there is none"}}}
-		if open[p.path] {
+		if auth.Open(p.path) {
 			of["security"] = []any{}
 		}
 		paths[p.path] = object{"get": of}
@@ -173,7 +175,7 @@ func describe(r route) object {
 		responses["226"] = object{"description": "what is other in the answer than in the one that the client has",
 			"content": object{"application/json": object{"schema": newerSchema}}}
 		responses["304"] = object{"description": "the answer is the one that the client has"}
-	case r.path != sessionPath:
+	case r.path != auth.SessionPath:
 		params = append(params, csrfParam)
 	}
 	out := object{"operationId": operation(r.method, r.path), "summary": r.what, "parameters": params,

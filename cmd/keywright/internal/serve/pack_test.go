@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 )
 
 // TestAnswersAreCompressed: a large answer is, for those that take it; a small one is not, and none that has a secret.
@@ -32,7 +32,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(plain)
-	var o serve.Overview
+	var o document.Overview
 	if err != nil || json.Unmarshal(text, &o) != nil || len(o.Entries) == 0 {
 		t.Errorf("%v: %s", err, text)
 	}

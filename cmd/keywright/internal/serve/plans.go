@@ -1,71 +1,20 @@
 package serve
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/apply/journal"
-	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/plan"
 )
-
-// RunList holds plans, and what became of them, the newest first.
-type RunList struct {
-	Items []RunRow `json:"items"`
-	Page
-}
-
-// RunRow represents a plan, and what became of it.
-type RunRow struct {
-	ID      string `json:"id"`
-	Target  string `json:"target"`
-	Verb    string `json:"verb"`
-	Title   string `json:"title"`
-	State   string `json:"state" enum:"planning,planned,refused,running,stopping,stopped,interrupted,done,failed"`
-	By      string `json:"by"`
-	At      Stamp  `json:"at"` // when it was asked for
-	Ended   Stamp  `json:"ended,omitempty"`
-	Done    int64  `json:"done"`  // things that were decided about
-	Total   int64  `json:"total"` // that are meant
-	Problem string `json:"problem,omitempty"`
-	Hint    string `json:"hint,omitempty"`
-}
-
-// PlanPage represents a plan in short, and what was done of it.
-type PlanPage struct {
-	RunRow
-	Select  map[string]string  `json:"select"`         // what is meant, as it was asked for
-	Plan    string             `json:"plan,omitempty"` // the ID of the plan, by its content
-	Change  int64              `json:"change"`         // things that would be changed
-	Leave   int64              `json:"leave"`
-	Bytes   int64              `json:"bytes"`
-	Entries []plan.Part        `json:"entries"`      // the first of them
-	More    int                `json:"more_entries"` // that are not among them
-	Left    []LeftAlone        `json:"refusals"`     // why things are left alone
-	Lacks   []plan.Reason      `json:"incomplete"`   // why not all may have been seen
-	Changes []plan.Change      `json:"changes"`      // the first that the plan lists
-	Listed  int                `json:"listed"`       // how many it lists
-	Did     *journal.KeyCounts `json:"did,omitempty"`
-	DidLeft []LeftAlone        `json:"did_left"` // why things were left alone when it was executed
-}
-
-// LeftAlone represents a reason for which things are left alone.
-type LeftAlone struct {
-	Code string `json:"code"`
-	What string `json:"what"`
-	Fix  string `json:"fix,omitempty"`
-	Keys int64  `json:"keys"`
-}
 
 // PlanAsk describes what a plan is asked for.
 type PlanAsk struct {
@@ -75,35 +24,30 @@ type PlanAsk struct {
 }
 
 var planRoutes = []route{
-	{method: "POST", path: sessionPath, what: "Sign in on a page: the answer has a cookie",
+	{method: "POST", path: auth.SessionPath, what: "Sign in on a page: the answer has a cookie",
 		takes:  reflect.TypeFor[SignIn](),
 		answer: reflect.TypeFor[Me](), handle: signIn},
-	{method: "DELETE", path: sessionPath, what: "Sign out", answer: reflect.TypeFor[SignedOut](), handle: signOut},
+	{method: "DELETE", path: auth.SessionPath, what: "Sign out", answer: reflect.TypeFor[SignedOut](), handle: signOut},
 	{method: "GET", path: "/api/v1/t/{target}/runs", what: "Plans, and what became of them", params: listParams,
-		answer: reflect.TypeFor[RunList](), handle: runs},
-	{method: "GET", path: "/api/v1/t/{target}/plans/{id}", what: "One plan", answer: reflect.TypeFor[PlanPage](),
+		answer: reflect.TypeFor[document.RunList](), handle: runs},
+	{method: "GET", path: "/api/v1/t/{target}/plans/{id}", what: "One plan", answer: reflect.TypeFor[document.PlanPage](),
 		handle: planPage},
 	{method: "POST", path: "/api/v1/t/{target}/plans", what: "Makes a plan, which changes nothing",
 		takes:  reflect.TypeFor[PlanAsk](),
-		answer: reflect.TypeFor[PlanPage](), handle: makePlan},
+		answer: reflect.TypeFor[document.PlanPage](), handle: makePlan},
 	{method: "POST", path: "/api/v1/t/{target}/plans/{id}/apply", what: "Executes a plan, or goes on with it",
-		answer: reflect.TypeFor[PlanPage](), handle: applyPlan},
+		answer: reflect.TypeFor[document.PlanPage](), handle: applyPlan},
 	{method: "POST", path: "/api/v1/t/{target}/plans/{id}/stop",
 		what:   "Stops what is under way: what has begun is waited for",
-		answer: reflect.TypeFor[PlanPage](), handle: stopPlan},
-}
-
-func rowOfRun(target string, r *observe.Run) RunRow {
-	return RunRow{r.ID, target, r.Verb, r.Title, string(r.State), r.By, stampOf(r.At), stampOf(r.Ended), r.Done,
-		r.Total, r.Problem, r.Hint}
+		answer: reflect.TypeFor[document.PlanPage](), handle: stopPlan},
 }
 
 func runs(q *request) (any, error) {
-	rows := []RunRow{}
+	rows := []document.RunRow{}
 	for _, r := range q.state.Runs {
-		rows = append(rows, rowOfRun(q.target.ID, &r))
+		rows = append(rows, document.RowOfRun(q.target.ID, &r))
 	}
-	var out RunList
+	var out document.RunList
 	var err error
 	out.Items, out.Page, err = page(q, rows)
 	return out, err
@@ -117,26 +61,18 @@ func (q *request) planPage(id string) (any, error) {
 		d, ok = q.server.Desk.Get(q.target.ID, id)
 	}
 	if !ok {
-		return nil, problem(http.StatusNotFound, "no-such-plan", "there is no such plan", "/runs lists them")
+		return nil, reply.Fail(http.StatusNotFound, "no-such-plan", "there is no such plan", "/runs lists them")
 	}
-	out := PlanPage{RunRow: rowOfRun(q.target.ID, &d.Run), Plan: d.Plan, Select: map[string]string{},
+	out := document.PlanPage{RunRow: document.RowOfRun(q.target.ID, &d.Run), Plan: d.Plan, Select: map[string]string{},
 		Change: d.Change, Leave: d.Leave, Bytes: d.Bytes,
-		Entries: append([]plan.Part{}, d.Entries...), More: d.MoreParts, Left: leftAlone(d.Left),
+		Entries: append([]plan.Part{}, d.Entries...), More: d.MoreParts, Left: document.LeftAloneOf(d.Left),
 		Lacks:   append([]plan.Reason{}, d.Incomplete...),
-		Changes: append([]plan.Change{}, d.Changes...), Listed: d.Listed, DidLeft: []LeftAlone{}}
+		Changes: append([]plan.Change{}, d.Changes...), Listed: d.Listed, DidLeft: []document.LeftAlone{}}
 	maps.Copy(out.Select, d.Select)
 	if d.Did != nil {
-		out.Did, out.DidLeft = &d.Did.Total, leftAlone(d.Did.Left)
+		out.Did, out.DidLeft = &d.Did.Total, document.LeftAloneOf(d.Did.Left)
 	}
 	return out, nil
-}
-
-func leftAlone(all []plan.Left) []LeftAlone {
-	out := []LeftAlone{}
-	for _, l := range all {
-		out = append(out, LeftAlone{string(l.Code), finding.Printable(l.What), finding.Printable(l.Fix), l.Keys})
-	}
-	return out
 }
 
 // plannedSoon says how long a request waits for its plan; it is made further after that.
@@ -186,7 +122,7 @@ func (q *request) act(do func(d *operate.PlanQueue, id string) error) (any, erro
 
 // by returns the user of a request, for the log.
 func (q *request) by() operate.By {
-	return operate.By{User: q.user.Name, From: q.server.address(q.Request)}
+	return operate.By{User: q.User.Name, From: q.server.auth.Address(q.Request)}
 }
 
 // statuses lists those of refusals; others are conflicts.
@@ -203,35 +139,5 @@ func refused(err error) error {
 	if status == 0 {
 		status = http.StatusConflict
 	}
-	return problem(status, r.Code, finding.Printable(r.Message), finding.Printable(r.Hint))
+	return reply.Fail(status, r.Code, finding.Printable(r.Message), finding.Printable(r.Hint))
 }
-
-// maxBody bounds what a request may send.
-const maxBody = 64 << 10
-
-// read reads the JSON that a request has sent.
-func (q *request) read(into any) error {
-	if kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return problem(http.StatusUnsupportedMediaType, "no-json", "this path takes JSON",
-			"send Content-Type: application/json")
-	}
-	d := json.NewDecoder(http.MaxBytesReader(nil, q.Body, maxBody))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something comes after it")
-		}
-	}
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return problem(http.StatusRequestEntityTooLarge, "too-long", "what was sent has more than 64 KiB", "")
-	}
-	if err != nil {
-		return problem(http.StatusBadRequest, "bad-json",
-			"what was sent cannot be read: "+finding.Printable(err.Error()), "")
-	}
-	return nil
-}
-
-// routes of everything.
-var allRoutes = slices.Concat(routes, planRoutes, janitorRoutes, migrationRoutes, valueRoutes, nowRoutes, jobRoutes)

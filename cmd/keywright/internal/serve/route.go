@@ -1,17 +1,24 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/finding"
 )
 
@@ -47,79 +54,32 @@ type request struct {
 	target *observe.Target
 	state  observe.State
 	query  url.Values
-	caller
-	user      User
+	auth.Caller
 	setCookie *http.Cookie // of the answer
-}
-
-// failure represents an error with a status.
-type failure struct {
-	status int
-	ProblemText
-}
-
-func (f *failure) Error() string { return f.Message }
-
-func problem(status int, code, message, hint string) *failure {
-	return &failure{status, ProblemText{code, message, hint}}
-}
-
-func refuse(w http.ResponseWriter, f *failure) {
-	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
-	}
-	if f.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="keywright"`)
-	}
-	respond(w, f.status, Problem{f.ProblemText})
-}
-
-// respond writes a document. Names of keys in it cannot steer what shows it.
-func respond(w http.ResponseWriter, status int, document any) {
-	status, text := encoded(status, document)
-	sendJSON(w, status, text)
-}
-
-// encoded returns a document as it is sent; one that is no JSON is an answer of its own.
-func encoded(status int, document any) (int, []byte) {
-	text, err := json.Marshal(document)
-	if err != nil {
-		status, text = http.StatusInternalServerError,
-			[]byte(`{"error":{"code":"bug","message":"this is a bug in keywright: the answer is no JSON"}}`)
-	}
-	return status, append(finding.EscapeJSON(text), '\n')
-}
-
-func sendJSON(w http.ResponseWriter, status int, text []byte) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(text)
 }
 
 // api answers requests of a route.
 func (s *Server) api(r route) http.HandlerFunc {
 	return func(w http.ResponseWriter, raw *http.Request) {
-		q := &request{Request: raw, server: s, caller: callerOf(raw)}
-		q.user = q.User
+		q := &request{Request: raw, server: s, Caller: auth.CallerOf(raw)}
 		value, err := q.answer(r)
 		if q.setCookie != nil {
 			http.SetCookie(w, q.setCookie)
 		}
 		if err == nil && q.query.Get("format") == "csv" {
-			writeCSV(w, q, r, value)
+			reply.WriteCSV(w, q.table(r), value)
 			return
 		}
-		var failed *failure
+		var failed *reply.Failure
 		switch {
 		case err == nil && r.method == http.MethodGet:
-			s.respondNewer(w, raw, value)
+			s.bases.Respond(w, raw, value)
 		case err == nil:
-			respond(w, http.StatusOK, value)
+			reply.Respond(w, http.StatusOK, value)
 		case errors.As(err, &failed):
-			refuse(w, failed)
+			reply.Refuse(w, failed)
 		default:
-			refuse(w, problem(http.StatusInternalServerError, "failed", finding.Printable(err.Error()), ""))
+			reply.Refuse(w, reply.Fail(http.StatusInternalServerError, "failed", finding.Printable(err.Error()), ""))
 		}
 	}
 }
@@ -127,32 +87,41 @@ func (s *Server) api(r route) http.HandlerFunc {
 func (q *request) answer(r route) (any, error) {
 	var err error
 	if q.query, err = url.ParseQuery(q.URL.RawQuery); err != nil {
-		return nil, problem(http.StatusBadRequest, "bad-query", "the query cannot be read", "")
+		return nil, reply.Fail(http.StatusBadRequest, "bad-query", "the query cannot be read", "")
 	}
 	for name := range q.query {
 		if !slices.ContainsFunc(r.params, func(p param) bool { return p.name == name }) {
-			return nil, problem(http.StatusBadRequest, "no-such-parameter",
+			return nil, reply.Fail(http.StatusBadRequest, "no-such-parameter",
 				fmt.Sprintf("this path has no parameter %q", finding.Printable(name)), r.names())
 		}
 	}
 	for _, p := range r.params {
 		if p.needed && q.query.Get(p.name) == "" {
-			return nil, problem(http.StatusBadRequest, "parameter-missing", "the parameter "+p.name+" is missing",
+			return nil, reply.Fail(http.StatusBadRequest, "parameter-missing", "the parameter "+p.name+" is missing",
 				r.names())
 		}
 	}
 	if form := q.query.Get("format"); form != "" && form != "csv" {
-		return nil, problem(http.StatusBadRequest, "bad-parameter", "format takes csv; without it the answer is JSON", "")
+		return nil, reply.Fail(http.StatusBadRequest, "bad-parameter", "format takes csv; without it the answer is JSON", "")
 	}
 	if strings.Contains(r.path, "{target}") {
 		if q.target = q.server.find(q.PathValue("target")); q.target == nil {
-			return nil, problem(http.StatusNotFound, "no-such-target", "there is no such target",
+			return nil, reply.Fail(http.StatusNotFound, "no-such-target", "there is no such target",
 				"there are: "+strings.Join(q.server.ids(), ", "))
 		}
 		q.target.Look()
 		q.state = q.target.State()
 	}
 	return r.handle(q)
+}
+
+// table returns the name of the file that a table comes in.
+func (q *request) table(r route) string {
+	name := r.path[strings.LastIndexByte(r.path, '/')+1:]
+	if q.target != nil {
+		name = q.target.ID + "-" + name
+	}
+	return name
 }
 
 // names returns the parameters of a route.
@@ -174,20 +143,20 @@ const (
 )
 
 // page cuts a list to what a request asks for.
-func page[T any](q *request, all []T) ([]T, Page, error) {
+func page[T any](q *request, all []T) ([]T, reply.Page, error) {
 	usual := usualLimit
 	if q.query.Get("format") == "csv" {
 		usual = mostLimit
 	}
 	limit, err := q.number("limit", usual, 1, mostLimit)
 	if err != nil {
-		return nil, Page{}, err
+		return nil, reply.Page{}, err
 	}
 	from, err := q.number("cursor", 0, 0, 1<<40)
 	if err != nil {
-		return nil, Page{}, err
+		return nil, reply.Page{}, err
 	}
-	p := Page{Total: int64(len(all))}
+	p := reply.Page{Total: int64(len(all))}
 	all = all[min(from, len(all)):]
 	if len(all) > limit {
 		all, p.Cut, p.Next = all[:limit], true, strconv.Itoa(from+limit)
@@ -206,8 +175,55 @@ func (q *request) number(name string, otherwise, least, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, problem(http.StatusBadRequest, "bad-parameter",
+		return 0, reply.Fail(http.StatusBadRequest, "bad-parameter",
 			fmt.Sprintf("%s takes a number from %d to %d", name, least, most), "")
 	}
 	return n, nil
+}
+
+// maxBody bounds what a request may send.
+const maxBody = 64 << 10
+
+// read reads the JSON that a request has sent.
+func (q *request) read(into any) error {
+	if kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return reply.Fail(http.StatusUnsupportedMediaType, "no-json", "this path takes JSON",
+			"send Content-Type: application/json")
+	}
+	d := json.NewDecoder(http.MaxBytesReader(nil, q.Body, maxBody))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something comes after it")
+		}
+	}
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return reply.Fail(http.StatusRequestEntityTooLarge, "too-long", "what was sent has more than 64 KiB", "")
+	}
+	if err != nil {
+		return reply.Fail(http.StatusBadRequest, "bad-json",
+			"what was sent cannot be read: "+finding.Printable(err.Error()), "")
+	}
+	return nil
+}
+
+// askedFor bounds how long a request waits for the server.
+const askedFor = 5 * time.Second
+
+// ask lets a request ask the server: a few may at a time, each for a while.
+func (q *request) ask() (ctx context.Context, end func(), failed *reply.Failure) {
+	select {
+	case q.server.asking <- struct{}{}:
+	default:
+		return nil, nil, reply.Fail(http.StatusServiceUnavailable, "busy", "too many requests ask the server just now",
+			"try again in a second")
+	}
+	ctx, cancel := context.WithTimeout(q.Context(), askedFor)
+	return ctx, func() { cancel(); <-q.server.asking }, nil
+}
+
+// of returns what a reading is worth now.
+func (q *request) of(m observe.Mark) (out document.Measured) {
+	return q.server.write.Reading(q.state.Began, m)
 }

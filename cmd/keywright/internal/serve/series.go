@@ -3,12 +3,13 @@ package serve
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/internal/history"
 )
 
@@ -35,20 +36,21 @@ func series(q *request) (any, error) {
 	}
 	step := history.Step(cmp.Or(q.query.Get("step"), string(history.StepFor(from, now))))
 	if history.Kept[step] == 0 {
-		return nil, problem(http.StatusBadRequest, "bad-parameter", "step takes raw, hour or day", "")
+		return nil, reply.Fail(http.StatusBadRequest, "bad-parameter", "step takes raw, hour or day", "")
 	}
 	metrics := strings.Split(cmp.Or(q.query.Get("metric"), "keys,bytes,violations"), ",")
 	for _, m := range metrics {
 		if !slices.Contains([]string{"keys", "bytes", "violations", "codes"}, m) {
-			return nil, problem(http.StatusBadRequest, "bad-parameter", "metric takes keys, bytes, violations and codes", "")
+			return nil, reply.Fail(http.StatusBadRequest, "bad-parameter", "metric takes keys, bytes, violations and codes", "")
 		}
 	}
-	out := Series{Step: string(step), From: stampOf(from), To: stampOf(to), Series: []Track{}}
+	out := document.Series{Step: string(step), From: document.StampOf(from), To: document.StampOf(to),
+		Series: []document.Track{}}
 	if q.server.History == nil {
 		return out, nil
 	}
-	ask := history.Query{Target: q.target.ID, Entry: cmp.Or(q.query.Get("entry"), totalRow), Step: step, From: from,
-		To: to}
+	ask := history.Query{Target: q.target.ID, Entry: cmp.Or(q.query.Get("entry"), document.TotalRow), Step: step,
+		From: from, To: to}
 	points, err := q.server.History.Range(q.Context(), ask)
 	for coarser := 0; errors.Is(err, history.ErrTooMany) && q.query.Get("step") == "" && coarser < 2; coarser++ {
 		ask.Step = []history.Step{history.Hour, history.Day}[coarser] // audits are short after each other
@@ -56,14 +58,14 @@ func series(q *request) (any, error) {
 	}
 	out.Step = string(ask.Step)
 	if errors.Is(err, history.ErrTooMany) {
-		return nil, problem(http.StatusBadRequest, "too-much", err.Error(),
+		return nil, reply.Fail(http.StatusBadRequest, "too-much", err.Error(),
 			"ask for a shorter time, or with step=hour or step=day")
 	}
 	if err != nil {
-		return nil, problem(http.StatusServiceUnavailable, "history-failed", err.Error(), "")
+		return nil, reply.Fail(http.StatusServiceUnavailable, "history-failed", err.Error(), "")
 	}
 	for _, m := range metrics {
-		out.Series = append(out.Series, tracks(m, q.query.Get("code"), points)...)
+		out.Series = append(out.Series, document.Tracks(m, q.query.Get("code"), points)...)
 	}
 	return out, nil
 }
@@ -91,39 +93,7 @@ func (q *request) time(name string, otherwise time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, problem(http.StatusBadRequest, "bad-parameter", name+" takes a time as in 2026-01-31T12:00:00Z", "")
+		return t, reply.Fail(http.StatusBadRequest, "bad-parameter", name+" takes a time as in 2026-01-31T12:00:00Z", "")
 	}
 	return t, nil
-}
-
-// tracks returns the lines of one metric.
-func tracks(metric, code string, points []history.Point) []Track {
-	line := func(name string, value func(*history.Point) int64) Track {
-		t := Track{Name: name, Points: [][]float64{}}
-		for i := range points {
-			t.Points = append(t.Points, []float64{float64(points[i].At.UnixMilli()) / 1000, float64(value(&points[i]))})
-		}
-		return t
-	}
-	switch {
-	case metric == "keys":
-		return []Track{line(metric, func(p *history.Point) int64 { return p.Keys })}
-	case metric == "bytes":
-		return []Track{line(metric, func(p *history.Point) int64 { return p.Bytes })}
-	case metric == "violations" && code == "":
-		return []Track{line(metric, (*history.Point).Total)}
-	case code != "":
-		return []Track{line(code, func(p *history.Point) int64 { return p.Violations[code] })}
-	}
-	codes := map[string]bool{}
-	for _, p := range points {
-		for c := range p.Violations {
-			codes[c] = true
-		}
-	}
-	var out []Track
-	for _, c := range slices.Sorted(maps.Keys(codes)) {
-		out = append(out, line(c, func(p *history.Point) int64 { return p.Violations[c] }))
-	}
-	return out
 }

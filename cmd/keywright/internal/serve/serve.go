@@ -6,18 +6,22 @@
 package serve
 
 import (
-	"context"
-	"crypto/rand"
+	"cmp"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/deadsearch"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/scrape"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/history"
 )
@@ -29,7 +33,7 @@ type Options struct {
 	Rules   []finding.Rule
 	Files   fs.FS // the dashboard; nil: the API alone
 	Version string
-	Guard   Guard
+	Guard   auth.Guard
 	Desk    *operate.PlanQueue // nil: nothing can be changed
 	// Alerts gives what is wrong with a target now, and how much more there is; nil: no one judges that.
 	Alerts func(target string) (now []alert.Alert, left int64)
@@ -48,25 +52,17 @@ type Server struct {
 	rules map[string]finding.Rule
 	mux   *http.ServeMux
 
-	tokens   atomic.Pointer[[]Token] // that are good now: Admit changes them
-	secret   [32]byte                // of tokens against forged requests
-	sessions sessions
-	rates    rates
+	auth     *auth.Authenticator
+	write    *document.Writer
 	asking   chan struct{} // room for requests that ask a server
-	searches searches
-	bases    bases
+	searches *deadsearch.Searches
+	bases    reply.Bases
 
 	mu      sync.Mutex
 	streams map[string]int // of events, open now, by user
 	closed  chan struct{}
 	close   sync.Once
 }
-
-// HealthPath answers where the process runs, ReadyPath where there is something to show.
-const (
-	HealthPath = "/healthz"
-	ReadyPath  = "/readyz"
-)
 
 // maxAsking bounds the requests that ask a server at one time.
 const maxAsking = 8
@@ -76,8 +72,10 @@ func New(o Options) *Server {
 	s := &Server{Options: o, rules: map[string]finding.Rule{},
 		mux: http.NewServeMux(), closed: make(chan struct{}),
 		streams: map[string]int{}, asking: make(chan struct{}, maxAsking)}
-	_, _ = rand.Read(s.secret[:])
-	s.Admit(o.Guard.Tokens)
+	now := func() time.Time { return s.Now() }
+	s.auth = auth.New(o.Guard, now)
+	s.searches = deadsearch.New(now)
+	s.write = &document.Writer{Rules: s.rules, History: o.History, Now: now}
 	s.Watch(o.Targets, nil)
 	for _, r := range o.Rules {
 		s.rules[r.Code] = r
@@ -88,10 +86,12 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/events", s.events)
 	s.mux.HandleFunc("GET /api/v1/openapi.json", serveOpenAPI)
 	s.mux.HandleFunc("GET /metrics", s.metrics)
-	s.mux.HandleFunc("GET "+HealthPath, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
-	s.mux.HandleFunc("GET "+ReadyPath, s.ready)
+	s.mux.HandleFunc("GET "+auth.HealthPath, func(w http.ResponseWriter, _ *http.Request) {
+		plain(w, http.StatusOK, "ok")
+	})
+	s.mux.HandleFunc("GET "+auth.ReadyPath, s.ready)
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, problem(http.StatusNotFound, "no-such-path", "the API has no such path or method",
+		reply.Refuse(w, reply.Fail(http.StatusNotFound, "no-such-path", "the API has no such path or method",
 			"its paths are in /api/v1/openapi.json"))
 	})
 	s.mux.Handle("/", s.files())
@@ -100,22 +100,44 @@ func New(o Options) *Server {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	harden(w.Header(), s.Guard.TLS)
-	c, failed := s.admit(r)
-	if c.Name == "" && s.hasUsers() { // a stranger keeps no connection
+	auth.Harden(w.Header(), s.Guard.TLS)
+	c, failed := s.auth.Check(r)
+	if c.Name == "" && s.auth.HasUsers() { // a stranger keeps no connection
 		w.Header().Set("Connection", "close")
 	}
 	if failed != nil {
-		refuse(w, failed)
+		reply.Refuse(w, failed)
 		return
 	}
-	pack(s.mux, w, r.WithContext(context.WithValue(r.Context(), userKey{}, c)))
+	reply.Pack(s.mux, w, auth.With(r, c), unpacked[r.URL.Path])
+}
+
+// unpacked lists paths whose answers are not compressed: a stream, and those with a secret, of which a length would
+// tell.
+var unpacked = map[string]bool{"/api/v1/events": true, "/api/v1/me": true, auth.SessionPath: true}
+
+// Admit takes other tokens from now on. The sessions of those that are not among them end.
+func (s *Server) Admit(tokens []auth.Token) { s.auth.Admit(tokens) }
+
+// Points returns the figures of an audit for the history.
+func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.Point {
+	return s.write.Points(t, a)
 }
 
 // Close ends the streams of events, which would go on for as long as clients listen, and the searches.
 func (s *Server) Close() {
 	s.close.Do(func() { close(s.closed) })
-	s.searches.work.Wait()
+	s.searches.Close()
+}
+
+// metrics answers what Prometheus scrapes.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	m := scrape.Metrics{Targets: s.all(), Rows: s.write.Rows, Alerts: s.Alerts, Now: s.Now()}
+	broken, _ := s.fleetNow()
+	for _, b := range broken {
+		m.Broken = append(m.Broken, b.ID)
+	}
+	m.Write(w, r)
 }
 
 // ready says whether each target has been read or is known to be away: what it answers is then worth reading, also
@@ -162,6 +184,56 @@ func (s *Server) files() http.Handler {
 		files.ServeHTTP(w, r)
 	})
 }
+
+// Broken represents a target that cannot be watched.
+type Broken struct {
+	ID, Name, Declaration string
+	Labels                map[string]string
+	Why                   string
+}
+
+// Watch makes the targets those that are given, and names those that cannot be watched. Streams
+// of events end, and clients begin them again.
+func (s *Server) Watch(all []*observe.Target, broken []Broken) {
+	s.fleet.Lock()
+	defer s.fleet.Unlock()
+	s.targets = map[string]*observe.Target{}
+	s.watched = slices.Clone(all)
+	slices.SortFunc(s.watched, func(a, b *observe.Target) int { return cmp.Compare(a.ID, b.ID) })
+	for _, t := range all {
+		s.targets[t.ID] = t
+	}
+	s.broken = slices.Clone(broken)
+	slices.SortFunc(s.broken, func(a, b Broken) int { return cmp.Compare(a.ID, b.ID) })
+	if s.others != nil {
+		close(s.others)
+	}
+	s.others = make(chan struct{})
+}
+
+// all returns the targets that are watched, by name.
+func (s *Server) all() []*observe.Target {
+	s.fleet.RLock()
+	defer s.fleet.RUnlock()
+	return s.watched
+}
+
+// find returns a target; nil: there is none.
+func (s *Server) find(id string) *observe.Target {
+	s.fleet.RLock()
+	defer s.fleet.RUnlock()
+	return s.targets[id]
+}
+
+// fleetNow returns the targets that cannot be watched, and what is closed when there are others.
+func (s *Server) fleetNow() ([]Broken, <-chan struct{}) {
+	s.fleet.RLock()
+	defer s.fleet.RUnlock()
+	return s.broken, s.others
+}
+
+// Target returns a target that is watched; nil: no target has that ID.
+func (s *Server) Target(id string) *observe.Target { return s.find(id) }
 
 // ids returns the targets by name.
 func (s *Server) ids() (out []string) {

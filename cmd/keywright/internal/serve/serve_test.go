@@ -20,11 +20,14 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/expect"
@@ -129,12 +132,12 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	o := observe.Options{ID: "main", Name: "main", Declaration: observe.Declaration{Keyspace: ks, File: "keyspace.yaml"},
 		Every: time.Hour, Glance: 50 * time.Millisecond,
 		Health: time.Hour, Pace: 1000, Now: time.Now, Audit: audit.Options{MinKeys: 1},
-		Migrations: func(context.Context, *keywright.Client, error) ([]answer.Migration, error) {
-			return []answer.Migration{{Name: "move",
-				Parts: []answer.MigrationPart{{Part: "notes", Phase: "shadow", Authority: "files",
-					Processes: []answer.MigrationProcess{},
-					Forward: &answer.MigrationStep{To: "live",
-						Gates: []answer.MigrationGate{{Gate: "marks", Has: "3", Want: "0"}}}}}},
+		Migrations: func(context.Context, *keywright.Client, error) ([]phases.Migration, error) {
+			return []phases.Migration{{Name: "move",
+				Parts: []phases.MigrationPart{{Part: "notes", Phase: "shadow", Authority: "files",
+					Processes: []phases.MigrationProcess{},
+					Forward: &phases.MigrationStep{To: "live",
+						Gates: []phases.MigrationGate{{Gate: "marks", Has: "3", Want: "0"}}}}}},
 				{Name: "other", Away: "connection refused"}}, nil
 		},
 		Source: func() (source.Source, source.Request, func(), error) {
@@ -315,7 +318,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 func TestOverviewAddsUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	o := ask[serve.Overview](r, "/api/v1/t/main/overview")
+	o := ask[document.Overview](r, "/api/v1/t/main/overview")
 	var keys, size, noTTL, violations int64
 	for _, e := range o.Entries {
 		keys, size, noTTL, violations = keys+e.Keys, size+e.Bytes, noTTL+e.NoTTL, violations+e.Violations
@@ -333,7 +336,7 @@ func TestOverviewAddsUp(t *testing.T) {
 		t.Errorf("%d keys, %d bytes, %d without TTL, %d violations; the totals: %+v; DBSIZE %d", keys, size, noTTL,
 			violations, o.Totals, dbsize)
 	}
-	u := ask[serve.Undeclared](r, "/api/v1/t/main/undeclared")
+	u := ask[document.Undeclared](r, "/api/v1/t/main/undeclared")
 	sum, sumBytes := u.Others.Keys, u.Others.Bytes
 	for _, g := range u.Items {
 		sum, sumBytes = sum+g.Keys, sumBytes+g.Bytes
@@ -346,10 +349,10 @@ func TestOverviewAddsUp(t *testing.T) {
 	}
 	e := ask[struct {
 		Declaration string
-		Counts      serve.EntryCounts
-		TTLs        []serve.Bucket `json:"ttl_buckets"`
-		Sizes       []serve.Bucket `json:"size_buckets"`
-		Offending   []serve.Offending
+		Counts      document.EntryCounts
+		TTLs        []document.Bucket `json:"ttl_buckets"`
+		Sizes       []document.Bucket `json:"size_buckets"`
+		Offending   []document.Offending
 	}](r, "/api/v1/t/main/entries/product")
 	var sized, lasting int64
 	for _, b := range e.Sizes {
@@ -365,13 +368,13 @@ func TestOverviewAddsUp(t *testing.T) {
 	if !strings.HasPrefix(e.Declaration, "product:\n  doc:") || strings.Contains(e.Declaration, "tasks") {
 		t.Errorf("%q", e.Declaration)
 	}
-	if m := ask[serve.MigrationList](r, "/api/v1/t/main/migrations"); len(m.Items) != 1 ||
+	if m := ask[document.MigrationList](r, "/api/v1/t/main/migrations"); len(m.Items) != 1 ||
 		m.Items[0].Migration != "move" || m.Items[0].Phase != "shadow" ||
 		!strings.Contains(m.Partial, "other: connection refused") {
 		t.Errorf("%+v", m)
 	}
 	r.runs.Store(true)
-	if s := ask[serve.Series](r, "/api/v1/t/main/history"); len(s.Series) != 3 || len(s.Series[0].Points) != 1 ||
+	if s := ask[document.Series](r, "/api/v1/t/main/history"); len(s.Series) != 3 || len(s.Series[0].Points) != 1 ||
 		s.Series[0].Points[0][1] != float64(dbsize) {
 		t.Errorf("%+v", s)
 	}
@@ -385,24 +388,24 @@ func TestWholeFiguresStay(t *testing.T) {
 	r := newRig(t)
 	changes, stop := r.target.Subscribe()
 	defer stop()
-	whole := ask[serve.Overview](r, "/api/v1/t/main/overview")
+	whole := ask[document.Overview](r, "/api/v1/t/main/overview")
 	r.breaks.Store(true)
 	r.redis.Do("FLUSHALL")
 	r.target.AuditNow()
 	r.until(changes, func(s observe.State) bool { return s.Partial != nil })
-	o := ask[serve.Overview](r, "/api/v1/t/main/overview")
+	o := ask[document.Overview](r, "/api/v1/t/main/overview")
 	if o.Totals != whole.Totals || o.At != whole.At || o.Failed == nil || !strings.Contains(o.Failed.What, "not whole") {
 		t.Errorf("%+v", o.Measured)
 	}
 	r.redis.Stop()
 	r.target.AuditNow()
 	r.until(changes, func(s observe.State) bool { return s.Failed != nil })
-	o = ask[serve.Overview](r, "/api/v1/t/main/overview")
+	o = ask[document.Overview](r, "/api/v1/t/main/overview")
 	if o.Totals != whole.Totals || !o.Stale || o.Target.State != "away" || o.Target.Why == "" {
 		t.Errorf("%+v %+v", o.Measured, o.Target)
 	}
 	r.until(changes, func(s observe.State) bool { return s.Queues.Failed != nil })
-	if q := ask[serve.QueueList](r, "/api/v1/t/main/queues"); !q.Stale || q.Failed == nil || len(q.Items) != 1 {
+	if q := ask[document.QueueList](r, "/api/v1/t/main/queues"); !q.Stale || q.Failed == nil || len(q.Items) != 1 {
 		t.Errorf("%+v", q)
 	}
 	if !strings.Contains(r.text("/metrics"), `keywright_up{keyspace="shopkeys",target="main"} 0`) {
@@ -417,7 +420,7 @@ func TestWholeFiguresStay(t *testing.T) {
 		return s.Failed == nil && s.Audit.Report.Total.Keys == 1 &&
 			!slices.ContainsFunc(s.Parts(), func(p observe.Part) bool { return p.Failed != nil && p.Name != "server" })
 	})
-	o = ask[serve.Overview](r, "/api/v1/t/main/overview")
+	o = ask[document.Overview](r, "/api/v1/t/main/overview")
 	if o.Totals.Keys != 1 || o.Target.State != "ok" || o.Failed != nil || o.Since == "" || len(o.Changed) == 0 {
 		t.Errorf("%+v %+v, since %q: %+v", o.Totals, o.Target, o.Since, o.Changed)
 	}
@@ -491,7 +494,7 @@ func TestRequestsOfOthers(t *testing.T) {
 		"/api/v1/t/main/history?step=week": 400, "/api/v1/t/main/history?from=yesterday": 400,
 		"/api/v1/t/main/queues/tasks/nosuch": 404, "/api/v1/t/main/queues/hold/-": 404,
 		"/api/v1/t/main/explain?key=" + strings.Repeat("x", 70000): 400, "/api/v1/t/main/overview?%zz": 400} {
-		var p serve.Problem
+		var p reply.Problem
 		if err := json.NewDecoder(r.get(status, path).Body).Decode(&p); err != nil || p.Error.Code == "" ||
 			p.Error.Message == "" {
 			t.Errorf("%s: %+v, %v", path[:min(len(path), 60)], p, err)
@@ -499,7 +502,7 @@ func TestRequestsOfOthers(t *testing.T) {
 	}
 	type list struct {
 		Items []any
-		serve.Page
+		reply.Page
 	}
 	some := ask[list](r, "/api/v1/t/main/findings?limit=1")
 	rest := ask[list](r, "/api/v1/t/main/findings?limit=1000&cursor="+some.Next)
@@ -551,7 +554,7 @@ func TestNoValueIsShown(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	tokens, err := serve.ReadTokens(
+	tokens, err := auth.ReadTokens(
 		strings.NewReader(
 			"# users\nalice viewer sha256:2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90\nbob operator " +
 				"sha256:81b637d8fcd2c6da6359e6963113a1170de795e4b725b84d1e0b4cfd9ec58ce9\n"))
@@ -559,7 +562,7 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Rules: audit.Rules(), Now: time.Now,
-		Guard: serve.Guard{Tokens: tokens}})
+		Guard: auth.Guard{Tokens: tokens}})
 	for _, path := range []string{"/api/v1/targets", "/metrics", "/api/v1/events", "/api/v1/openapi.json",
 		"/api/v1/nosuch", "/api/v1/t/main/runs"} {
 		r.get(401, path)
@@ -576,7 +579,7 @@ func TestTokens(t *testing.T) {
 	for _, bad := range []string{"alice viewer sha256:2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90\n" +
 		strings.Repeat("#\n", 1<<19), "", "alice viewer", "alice root sha256:00", "alice viewer sha256:00",
 		"alice viewer secret"} {
-		if _, err := serve.ReadTokens(strings.NewReader(bad)); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := auth.ReadTokens(strings.NewReader(bad)); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -662,7 +665,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 		t.Error(err)
 	}
 	r.get(404, "/api/v1/t/main/overview")
-	all := ask[serve.Targets](r, "/api/v1/targets")
+	all := ask[document.Targets](r, "/api/v1/targets")
 	if len(all.Items) != 1 || all.Items[0].State != "broken" || all.Items[0].Why != "no such file" {
 		t.Errorf("%+v", all)
 	}
@@ -674,7 +677,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 	r.target.Tidy([]observe.Job{{Name: "saves", Do: "backup", When: "backup keep 7, every 1d", Failures: 1, Runs: 1,
 		Failed: 1, Did: "the disk is full"}})
 	for _, path := range []string{"/api/v1/janitor", "/api/v1/t/main/janitor"} {
-		if jobs := ask[serve.JobList](r, path); len(jobs.Items) != 1 || jobs.Items[0].State != "failed" ||
+		if jobs := ask[document.JobList](r, path); len(jobs.Items) != 1 || jobs.Items[0].State != "failed" ||
 			jobs.Items[0].Target != "main" {
 			t.Errorf("%+v", jobs)
 		}

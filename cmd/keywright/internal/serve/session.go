@@ -1,89 +1,27 @@
 package serve
 
 import (
-	"crypto/rand"
-	"fmt"
-	"net"
 	"net/http"
-	"strconv"
-	"sync"
-	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
 
-// sessionPath says where the page signs in: it answers without a user.
-const sessionPath = "/api/v1/session"
-
-// Bounds of sessions: how long one lasts and how many there are.
-const (
-	sessionTime = 12 * time.Hour
-	maxSessions = 1000
-)
-
-// cookieName returns the name of the cookie that has the id of a session. Browsers send a cookie to all
-// ports of a host: each port has a name of its own.
-func cookieName(r *http.Request) string {
-	_, port, err := net.SplitHostPort(r.Host)
-	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && wrong == nil {
-		return fmt.Sprintf("keywright-%d", n)
-	}
-	return "keywright"
+// Me represents the user of a request.
+type Me struct {
+	User       string `json:"user"`
+	Role       string `json:"role" enum:"viewer,operator"`
+	AllowApply bool   `json:"allow_apply"`
+	ShowValues bool   `json:"show_values"` // this user may look at values of keys
+	Session    bool   `json:"session"`     // it has signed in on a page, and can sign out
+	CSRF       string `json:"csrf"`        // to be sent with what changes something, as the header X-Keywright-CSRF
+	Version    string `json:"version"`
 }
 
-// sessions holds the users that have signed in on the page.
-type sessions struct {
-	mu  sync.Mutex
-	all map[string]session // by id
-}
-
-type session struct {
-	Token
-	ends time.Time
-}
-
-// begin begins a session and gives its id. Of too many the one that ends first goes.
-func (s *sessions) begin(t Token, now time.Time) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[string]session{}
-	}
-	for len(s.all) >= maxSessions {
-		first := ""
-		for id, one := range s.all {
-			if first == "" || one.ends.Before(s.all[first].ends) {
-				first = id
-			}
-		}
-		delete(s.all, first)
-	}
-	id := rand.Text()
-	s.all[id] = session{t, now.Add(sessionTime)}
-	return id
-}
-
-// end ends the session of a request.
-func (s *sessions) end(r *http.Request) {
-	if c, err := r.Cookie(cookieName(r)); err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.all, c.Value)
-	}
-}
-
-// user returns the user of a request's session, whose token must be good still.
-func (s *sessions) user(r *http.Request, now time.Time, good func(Token) bool) (u User, id string, ok bool) {
-	c, err := r.Cookie(cookieName(r))
-	if err != nil {
-		return u, "", false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.all[c.Value]
-	if ok && (now.After(one.ends) || !good(one.Token)) {
-		delete(s.all, c.Value)
-		ok = false
-	}
-	return one.User, c.Value, ok
+func me(q *request) (any, error) {
+	return Me{User: q.User.Name, Role: string(q.User.Role), AllowApply: q.server.Guard.AllowApply, Session: q.Session,
+		ShowValues: q.server.Guard.ShowValues && q.User.Role == auth.Operator,
+		CSRF:       q.server.auth.CSRF(q.Caller), Version: q.server.Version}, nil
 }
 
 // SignIn represents the token that a user signs in with.
@@ -91,33 +29,18 @@ type SignIn struct {
 	Token string `json:"token"`
 }
 
-// signIn begins a session for the page, which then need not keep the token.
+// signIn begins a session for the page.
 func signIn(q *request) (any, error) {
 	var in SignIn
 	if err := q.read(&in); err != nil {
 		return nil, err
 	}
-	s := q.server
-	token, ok := s.token(in.Token)
-	if !ok {
-		if failed := s.rates.pass("address "+q.server.address(q.Request), s.Now(), wrongCost); failed != nil {
-			return nil, failed
-		}
-		return nil, problem(http.StatusUnauthorized, "no-token", "this token is not known", "")
+	c, cookie, failed := q.server.auth.SignIn(q.Request, in.Token)
+	if failed != nil {
+		return nil, failed
 	}
-	if token.Ended(s.Now()) {
-		return nil, token.ended()
-	}
-	id := s.sessions.begin(token, s.Now())
-	q.setCookie = q.cookie(id, int(sessionTime/time.Second))
-	q.caller = caller{User: token.User, proof: id, session: true}
-	q.user = token.User
+	q.setCookie, q.Caller = cookie, c
 	return me(q)
-}
-
-func (q *request) cookie(id string, seconds int) *http.Cookie {
-	return &http.Cookie{Name: cookieName(q.Request), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: q.server.Guard.TLS || q.server.Guard.Private}
 }
 
 // SignedOut represents the end of a session.
@@ -127,7 +50,32 @@ type SignedOut struct {
 
 // signOut ends the session of the page.
 func signOut(q *request) (any, error) {
-	q.server.sessions.end(q.Request)
-	q.setCookie = q.cookie("", -1)
-	return SignedOut{q.user.Name}, nil
+	q.setCookie = q.server.auth.SignOut(q.Request)
+	return SignedOut{q.User.Name}, nil
+}
+
+// changes refuses a request that would change something and may not.
+func (q *request) changes() *reply.Failure {
+	s := q.server
+	if failed := s.auth.Operates(q.Request, q.Caller, s.Guard.AllowApply, "nothing can be changed here",
+		"start keywright serve with --allow-apply"); failed != nil {
+		return failed
+	}
+	if s.Desk == nil {
+		return reply.Fail(http.StatusConflict, "no-server", "a snapshot file is shown: there is nothing to change", "")
+	}
+	return nil
+}
+
+// looks refuses a request that asks for a value and may not.
+func (q *request) looks() *reply.Failure {
+	s := q.server
+	if failed := s.auth.Operates(q.Request, q.Caller, s.Guard.ShowValues, "values of keys are not shown here",
+		"start keywright serve with --show-values"); failed != nil {
+		return failed
+	}
+	if s.Desk == nil || q.target.Server == nil {
+		return reply.Fail(http.StatusConflict, "no-server", "a snapshot file is shown: there is no server to ask", "")
+	}
+	return nil
 }

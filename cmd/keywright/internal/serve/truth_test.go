@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/source"
 )
@@ -42,16 +43,16 @@ func TestASampleIsNotAll(t *testing.T) {
 	if text := r.text("/metrics"); !strings.Contains(text, `keywright_audit_whole{keyspace="shopkeys",target="main"} 0`) {
 		t.Error("the metrics say that a sample is whole")
 	}
-	list := ask[serve.Targets](r, "/api/v1/targets")
+	list := ask[document.Targets](r, "/api/v1/targets")
 	if row := list.Items[0]; row.State != "partial" || !strings.Contains(row.Why, "a sample of") {
 		t.Errorf("%+v", row)
 	}
-	o := ask[serve.Overview](r, "/api/v1/t/main/overview")
+	o := ask[document.Overview](r, "/api/v1/t/main/overview")
 	if !strings.Contains(o.Partial, "a sample of") || o.Since != "" || len(o.Changed) > 0 {
 		t.Errorf("%+v since %s", o.Measured, o.Since)
 	}
 	r.runs.Store(true)
-	if s := ask[serve.Series](r, "/api/v1/t/main/history"); len(s.Series) != 3 || len(s.Series[0].Points) != 0 {
+	if s := ask[document.Series](r, "/api/v1/t/main/history"); len(s.Series) != 3 || len(s.Series[0].Points) != 0 {
 		t.Errorf("a sample is in the history: %+v", s)
 	}
 }
@@ -125,9 +126,9 @@ func TestChangedSinceYesterday(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := ask[serve.Overview](r, "/api/v1/t/main/overview")
+	o := ask[document.Overview](r, "/api/v1/t/main/overview")
 	sum := int64(0)
-	found := map[string]serve.Changed{}
+	found := map[string]document.Changed{}
 	for _, c := range o.Changed {
 		found[c.Entry], sum = c, sum+c.Keys
 	}
@@ -150,7 +151,7 @@ func TestAWeekOfManyAudits(t *testing.T) {
 	now := time.Now().Truncate(time.Hour)
 	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Rules: audit.Rules(), Now: time.Now,
 		History: many{past(t, r, map[time.Time]map[string]history.Point{now.Add(-time.Hour): {"(total)": {Keys: 5}}})}})
-	s := ask[serve.Series](r, "/api/v1/t/main/history")
+	s := ask[document.Series](r, "/api/v1/t/main/history")
 	if s.Step != "hour" || len(s.Series[0].Points) != 1 || s.Series[0].Points[0][1] != 5 {
 		t.Errorf("%+v", s)
 	}

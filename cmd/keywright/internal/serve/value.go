@@ -4,9 +4,38 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/explain"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/finding"
 )
+
+// Explained describes what there is to say of a key.
+type Explained struct {
+	explain.Located
+	Failed *document.Failed `json:"failed,omitempty"` // why the server could not be asked
+}
+
+func explainKey(q *request) (any, error) {
+	key := q.query.Get("key")
+	if len(key) > maxKey {
+		return nil, reply.Fail(http.StatusBadRequest, "bad-parameter", "the key is longer than 64 KiB", "")
+	}
+	l := q.target.Find([]byte(key))
+	out := Explained{}
+	if q.target.Server != nil {
+		ctx, cancel, failed := q.ask()
+		if failed != nil {
+			return nil, failed
+		}
+		defer cancel()
+		if err := l.Inspect(ctx, q.target.Server.Config); err != nil {
+			out.Failed = &document.Failed{At: document.StampOf(q.server.Now()), What: finding.Printable(err.Error())}
+		}
+	}
+	out.Located = *l
+	return out, nil
+}
 
 // ValueAsk says which value is looked at.
 type ValueAsk struct {
@@ -15,8 +44,8 @@ type ValueAsk struct {
 
 // ValuePage describes the value of a key, as far as it may be shown.
 type ValuePage struct {
-	answer.Value
-	At Stamp `json:"at"` // when it was read
+	explain.Value
+	At document.Stamp `json:"at"` // when it was read
 }
 
 var valueRoutes = []route{
@@ -37,7 +66,7 @@ func value(q *request) (any, error) {
 		return nil, err
 	}
 	if in.Key == nil {
-		return nil, problem(http.StatusBadRequest, "bad-json", "key is missing", `send {"key":{"text":"…"}}`)
+		return nil, reply.Fail(http.StatusBadRequest, "bad-json", "key is missing", `send {"key":{"text":"…"}}`)
 	}
 	ctx, cancel, failed := q.ask()
 	if failed != nil {
@@ -49,7 +78,7 @@ func value(q *request) (any, error) {
 	}
 	v, err := q.target.Find(*in.Key).Look(ctx, q.target.Server.Config)
 	if err != nil {
-		return nil, away(err)
+		return nil, reply.Away(err)
 	}
-	return ValuePage{*v, stampOf(q.server.Now())}, nil
+	return ValuePage{*v, document.StampOf(q.server.Now())}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/expect"
@@ -43,7 +44,7 @@ keys:
 `
 
 // showing returns a server with users, whose target is a real one.
-func showing(t *testing.T, s *keywrighttest.Server, g serve.Guard) *guarded {
+func showing(t *testing.T, s *keywrighttest.Server, g auth.Guard) *guarded {
 	t.Helper()
 	ks, found := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(sealedKeys)}}, "keyspace.yaml")
 	if finding.Count(found).Errors > 0 {
@@ -83,7 +84,7 @@ func (g *guarded) look(key string, header ...string) *httptest.ResponseRecorder 
 // seen returns the value of a key, for the local user.
 func (g *guarded) seen(key string) (v serve.ValuePage, text string) {
 	g.Helper()
-	w := g.want(200, "", g.look(key, serve.CSRFHeader, g.me().CSRF))
+	w := g.want(200, "", g.look(key, auth.CSRFHeader, g.me().CSRF))
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
 		g.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func (g *guarded) seen(key string) (v serve.ValuePage, text string) {
 func TestValues(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	g := showing(t, s, serve.Guard{ShowValues: true})
+	g := showing(t, s, auth.Guard{ShowValues: true})
 	s.Do("HSET", "v:plain:1", "name", "<script>alert(1)</script>\u202e")
 	s.Do("SET", "str", "line\n\ttext 店", "PX", "600000")
 	s.Do("SET", "bytes", "\x00\xff\x1b[31m")
@@ -136,7 +137,7 @@ func TestValues(t *testing.T) {
 func TestValuesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	g := showing(t, s, serve.Guard{ShowValues: true})
+	g := showing(t, s, auth.Guard{ShowValues: true})
 	s.Do("SET", "str", strings.Repeat("店", 1<<20))
 	s.Do("EVAL", `for i = 1, 3000 do redis.call('RPUSH', 'list', i) redis.call('HSET', 'hash', 'f'..i, i)
 		redis.call('SADD', 'set', i) redis.call('ZADD', 'zset', i, i) redis.call('XADD', 'stream', i..'-1', 'a', i) end`, "0")
@@ -165,7 +166,7 @@ func TestValuesAreBounded(t *testing.T) {
 func TestSealedValuesAreNeverShown(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	g := showing(t, s, serve.Guard{ShowValues: true})
+	g := showing(t, s, auth.Guard{ShowValues: true})
 	ring, err := seal.Parse([]byte(`{"ring":1,"active":"9f3c21d0","keys":{"9f3c21d0":"` +
 		base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))) + `"}}`))
 	if err != nil {
@@ -217,9 +218,9 @@ func TestSealedValuesAreNeverShown(t *testing.T) {
 }
 
 // tokensOf gives alice, who may look at pages, and bob, an operator, their tokens.
-func tokensOf() (out []serve.Token) {
-	for _, u := range []serve.User{{Name: "alice", Role: serve.Viewer}, {Name: "bob", Role: serve.Operator}} {
-		out = append(out, serve.Token{User: u, Digest: sha256.Sum256([]byte(u.Name + "'s secret"))})
+func tokensOf() (out []auth.Token) {
+	for _, u := range []auth.User{{Name: "alice", Role: auth.Viewer}, {Name: "bob", Role: auth.Operator}} {
+		out = append(out, auth.Token{User: u, Digest: sha256.Sum256([]byte(u.Name + "'s secret"))})
 	}
 	return out
 }
@@ -230,7 +231,7 @@ func TestValuesByFlagAndRole(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("SET", "key\xff", "s3cret")
-	g := showing(t, s, serve.Guard{AllowApply: true, ShowValues: true, Tokens: tokensOf()})
+	g := showing(t, s, auth.Guard{AllowApply: true, ShowValues: true, Tokens: tokensOf()})
 	alice, bob := []string{"Authorization", "Bearer alice's secret"}, []string{"Authorization", "Bearer bob's secret"}
 	if g.me(alice...).ShowValues || !g.me(bob...).ShowValues {
 		t.Error("the page would offer values to the wrong user")
@@ -263,29 +264,29 @@ func TestValuesByFlagAndRole(t *testing.T) {
 		t.Error("what was not noted is shown")
 	}
 
-	off := showing(t, s, serve.Guard{AllowApply: true})
-	off.want(403, "not-allowed", off.look("key\xff", serve.CSRFHeader, off.me().CSRF))
-	on := showing(t, s, serve.Guard{ShowValues: true})
+	off := showing(t, s, auth.Guard{AllowApply: true})
+	off.want(403, "not-allowed", off.look("key\xff", auth.CSRFHeader, off.me().CSRF))
+	on := showing(t, s, auth.Guard{ShowValues: true})
 	on.want(403, "no-csrf", on.look("key\xff"))
-	on.want(403, "other-site", on.look("key\xff", serve.CSRFHeader, on.me().CSRF, "Origin", "http://evil.example"))
-	on.want(403, "not-allowed", on.send("POST", plans, askable, append(asJSON, serve.CSRFHeader, on.me().CSRF)...))
+	on.want(403, "other-site", on.look("key\xff", auth.CSRFHeader, on.me().CSRF, "Origin", "http://evil.example"))
+	on.want(403, "not-allowed", on.send("POST", plans, askable, append(asJSON, auth.CSRFHeader, on.me().CSRF)...))
 	if _, text := on.seen("key\xff"); !strings.Contains(text, "s3cret") {
 		t.Error(text)
 	}
 	s.Kill()
-	if w := on.want(503, "server-away", on.look("key\xff", serve.CSRFHeader, on.me().CSRF)); strings.Contains(
+	if w := on.want(503, "server-away", on.look("key\xff", auth.CSRFHeader, on.me().CSRF)); strings.Contains(
 		w.Body.String(), "s3cret") {
 		t.Error(w.Body)
 	}
-	still := newGate(t, serve.Guard{ShowValues: true}) // a snapshot
-	still.want(409, "no-server", still.look("x", serve.CSRFHeader, still.me().CSRF))
+	still := newGate(t, auth.Guard{ShowValues: true}) // a snapshot
+	still.want(409, "no-server", still.look("x", auth.CSRFHeader, still.me().CSRF))
 }
 
 // TestLogOfLooks: the log of looks is bounded.
 func TestLogOfLooks(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	g := showing(t, s, serve.Guard{ShowValues: true})
+	g := showing(t, s, auth.Guard{ShowValues: true})
 	log := filepath.Join(g.dir, "looks.log")
 	writeFile(t, log, []byte(strings.Repeat("x\n", 3<<20)))
 	g.seen(strings.Repeat("k", 40000))

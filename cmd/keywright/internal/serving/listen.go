@@ -20,6 +20,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
@@ -67,11 +68,11 @@ func (o *Serving) checkProxy() error {
 }
 
 // proxy returns the proxy, which may know its users; nil: there is none.
-func (o *Serving) proxy() (*serve.Proxy, error) {
+func (o *Serving) proxy() (*auth.Proxy, error) {
 	if o.userHeader == "" && len(o.proxies) == 0 {
 		return nil, nil
 	}
-	p := &serve.Proxy{Header: o.userHeader, Operators: o.operators}
+	p := &auth.Proxy{Header: o.userHeader, Operators: o.operators}
 	for _, text := range o.proxies {
 		n, err := netip.ParsePrefix(text)
 		if ip, bare := netip.ParseAddr(text); err != nil && bare == nil {
@@ -86,7 +87,7 @@ func (o *Serving) proxy() (*serve.Proxy, error) {
 }
 
 // ReadTokens reads the file of --tokens.
-func (o *Serving) ReadTokens() ([]serve.Token, error) {
+func (o *Serving) ReadTokens() ([]auth.Token, error) {
 	if (o.cert == "") != (o.key == "") {
 		return nil, cli.Usage("write both", "--https-cert and --https-key go together")
 	}
@@ -102,7 +103,7 @@ func (o *Serving) ReadTokens() ([]serve.Token, error) {
 		return nil, cli.Usage("chmod go-w "+cli.ShellWord(o.Tokens), "%s: other users of this machine may write into it",
 			o.Tokens)
 	}
-	tokens, err := serve.ReadTokens(f)
+	tokens, err := auth.ReadTokens(f)
 	if err != nil {
 		return nil, cli.Usage("`keywright serve token` writes its lines", "%s: %v", o.Tokens, err)
 	}
@@ -129,11 +130,11 @@ ends after that time: it is refused then, with the reason.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := cli.OneOf("role", role, string(serve.Viewer), string(serve.Operator)); err != nil {
+			if err := cli.OneOf("role", role, string(auth.Viewer), string(auth.Operator)); err != nil {
 				return err
 			}
 			secret := rand.Text() + rand.Text()
-			t := serve.Token{User: serve.User{Name: args[0], Role: serve.Role(role)}, Digest: sha256.Sum256([]byte(secret))}
+			t := auth.Token{User: auth.User{Name: args[0], Role: auth.Role(role)}, Digest: sha256.Sum256([]byte(secret))}
 			if lasts != "" {
 				d, err := keyspace.ParseDuration(lasts)
 				if err != nil || d < time.Second {
@@ -146,15 +147,15 @@ ends after that time: it is refused then, with the reason.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&role, "role", string(serve.Viewer),
+	c.Flags().StringVar(&role, "role", string(auth.Viewer),
 		"viewer (looks) or operator (may also apply plans, where that is allowed)")
 	c.Flags().StringVar(&lasts, "for", "", "how long it is good, as in 30d or 12h; without it, it has no end")
-	cli.Choices(c, "role", string(serve.Viewer), string(serve.Operator))
+	cli.Choices(c, "role", string(auth.Viewer), string(auth.Operator))
 	return c
 }
 
 // sayEnded tells which tokens of the file are good no longer.
-func sayEnded(a *cli.App, o *Serving, tokens []serve.Token) {
+func sayEnded(a *cli.App, o *Serving, tokens []auth.Token) {
 	for _, t := range tokens {
 		if t.Ended(a.Now()) {
 			a.Say("warning: a token of %s in %s has ended on %s: it is refused", finding.Printable(t.Name),
@@ -165,9 +166,9 @@ func sayEnded(a *cli.App, o *Serving, tokens []serve.Token) {
 
 // listener reads what says who may look, and listens: what is wrong with either is reported
 // before a file is made.
-func (o *Serving) listener() (guard serve.Guard, l net.Listener, err error) {
+func (o *Serving) listener() (guard auth.Guard, l net.Listener, err error) {
 	host, _, _ := net.SplitHostPort(o.listen)
-	guard = serve.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "",
+	guard = auth.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "",
 		Private: o.plain, AllowApply: o.allow, ShowValues: o.show}
 	if guard.Tokens, err = o.ReadTokens(); err != nil {
 		return guard, nil, err
@@ -184,7 +185,7 @@ func (o *Serving) listener() (guard serve.Guard, l net.Listener, err error) {
 	if l, err = net.Listen("tcp", o.listen); err != nil {
 		return guard, nil, cli.Usage("name another port with --listen", "%v", err)
 	}
-	limited := &serve.Connections{Listener: l, Most: min(descriptors()/2, mostConnections)}
+	limited := &auth.Connections{Listener: l, Most: min(descriptors()/2, mostConnections)}
 	if guard.Proxy != nil {
 		limited.Proxies = guard.Proxy.From
 	}
@@ -224,9 +225,9 @@ Exit codes: 0 it is well, 2 usage, 3 it does not answer, or says that it is not.
 			if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 				return cli.Usage("as in http://127.0.0.1:7380", "this is no address")
 			}
-			path := serve.HealthPath
+			path := auth.HealthPath
 			if ready {
-				path = serve.ReadyPath
+				path = auth.ReadyPath
 			}
 			return serveCheck(c.Context(), a, base+path)
 		},

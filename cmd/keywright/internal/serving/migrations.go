@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
@@ -18,11 +18,11 @@ import (
 // migrations reads where the migrations of a declaration are; nil: it has none. Of one that has no folder beside the
 // declaration it says so, and makes none.
 func migrations(a *cli.App, d *cli.Declaration,
-	folder string) func(context.Context, *keywright.Client, error) ([]answer.Migration, error) {
+	folder string) func(context.Context, *keywright.Client, error) ([]phases.Migration, error) {
 	if len(d.Migrations) == 0 {
 		return nil
 	}
-	return func(ctx context.Context, c *keywright.Client, failed error) (out []answer.Migration, err error) {
+	return func(ctx context.Context, c *keywright.Client, failed error) (out []phases.Migration, err error) {
 		for _, m := range d.Migrations {
 			one, err := migrationAt(ctx, a, m, folder, c)
 			if err != nil {
@@ -39,14 +39,14 @@ func migrations(a *cli.App, d *cli.Declaration,
 
 // migrationAt returns where one migration is.
 func migrationAt(ctx context.Context, a *cli.App, m *keyspace.Migration, folder string,
-	c *keywright.Client) (out answer.Migration, err error) {
-	out = answer.Migration{Name: m.Name}
+	c *keywright.Client) (out phases.Migration, err error) {
+	out = phases.Migration{Name: m.Name}
 	if _, err := os.Stat(filepath.Join(folder, ".keywright", m.ID())); errors.Is(err, fs.ErrNotExist) {
 		out.Absent, out.Away = true,
 			"it has not begun, or its files are on another machine: there is no "+filepath.Join(".keywright", m.ID())+
 				" beside the declaration"
 		for _, p := range m.Parts {
-			out.Parts = append(out.Parts, answer.MigrationPart{Part: p.Name, Processes: []answer.MigrationProcess{}})
+			out.Parts = append(out.Parts, phases.MigrationPart{Part: p.Name, Processes: []phases.MigrationProcess{}})
 		}
 		return out, nil
 	}
@@ -66,8 +66,8 @@ func migrationAt(ctx context.Context, a *cli.App, m *keyspace.Migration, folder 
 		if err := all[i].Facts.Unanswered; err != nil {
 			out.Away = a.HideSecrets(err.Error())
 		}
-		out.Parts = append(out.Parts, answer.PartOf(&all[i]))
+		out.Parts = append(out.Parts, phases.PartOf(&all[i]))
 	}
-	out.Unfit = answer.Unfit(all)
+	out.Unfit = phases.Unfit(all)
 	return out, nil
 }

@@ -321,15 +321,6 @@ func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
 	return false, err
 }
 
-// noDatabase says of a database that a server does not have what would have gone there.
-func noDatabase(err error, what, target, hint string) error {
-	var why *cli.Exit
-	if !errors.As(err, &why) || why.Code != cli.ExitUsage {
-		return err
-	}
-	return cli.Usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.Message)
-}
-
 // sameServer tells whether two readers read the same servers.
 func sameServer(a, b *server.Reader) bool {
 	for _, x := range a.Shards() {

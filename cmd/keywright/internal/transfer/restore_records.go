@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -158,4 +159,13 @@ const farthest = 1 << 52
 func shifted(expires, moment, now int64) int64 {
 	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)
 	return min(now+max(expires-moment, 1), farthest)
+}
+
+// noDatabase says of a database that a server does not have what would have gone there.
+func noDatabase(err error, what, target, hint string) error {
+	var why *cli.Exit
+	if !errors.As(err, &why) || why.Code != cli.ExitUsage {
+		return err
+	}
+	return cli.Usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.Message)
 }

@@ -1,0 +1,76 @@
+package document
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
+)
+
+// Targets represents the fleet.
+type Targets struct {
+	Items []TargetRow `json:"items"`
+	reply.Page
+}
+
+// TargetRow represents one target.
+type TargetRow struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Declaration string `json:"declaration"` // the file
+	Kind        string `json:"kind" enum:"server,snapshot"`
+	// starting: nothing has been read yet; broken: it cannot be watched
+	State      string            `json:"state" enum:"starting,ok,stale,away,partial,snapshot,broken"`
+	Labels     map[string]string `json:"labels,omitempty"` // of the file of targets
+	Why        string            `json:"why,omitempty"`    // the state is not ok
+	Keys       int64             `json:"keys"`
+	Bytes      int64             `json:"bytes"`
+	Violations int64             `json:"violations"`
+	Errors     int64             `json:"errors"` // of the violations, those of rules that are errors
+	Measured
+}
+
+// Target returns a target in the list of targets.
+func (w *Writer) Target(t *observe.Target, st observe.State) TargetRow {
+	row := TargetRow{ID: t.ID, Name: t.Name, Declaration: t.Declaration.File, Labels: t.Labels,
+		Kind: "server", State: "ok", Measured: w.Measured(t, &st)}
+	if t.Server == nil {
+		row.Kind, row.State = "snapshot", "snapshot"
+	}
+	if a := st.Shown(); a != nil {
+		row.Keys, row.Bytes = a.Report.Total.Keys, a.Report.Total.Bytes
+		for _, e := range w.Rows(t, a) {
+			row.Violations, row.Errors = row.Violations+e.Violations, row.Errors+e.Errors
+		}
+	}
+	switch {
+	case st.Failed != nil || t.Server != nil && st.Server.Failed != nil:
+		row.State = "away"
+	case st.Shown() == nil:
+		row.State = "starting"
+	case row.Partial != "":
+		row.State = "partial"
+	case row.Stale:
+		row.State = "stale"
+	}
+	row.Why = row.Partial
+	if old := w.old(&st); old != "" && row.State == "ok" {
+		row.State, row.Why = "stale", "what is known of these is old: "+old
+	}
+	if f := cmp.Or(st.Failed, st.Server.Failed); f != nil {
+		row.Why = f.What
+	}
+	return row
+}
+
+// old names the parts of a target of which no reading is of now.
+func (w *Writer) old(st *observe.State) string {
+	var names []string
+	for _, p := range st.Parts() {
+		if p.Stale(st.Began, w.Now()) {
+			names = append(names, p.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
