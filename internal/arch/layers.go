@@ -66,7 +66,8 @@ var Layers = []Layer{
 	}, "the declaration, from an `fs.FS`"},
 	{"what is made of it", []Package{
 		{"gen", nil},
-		{"gen/golang", and(declared, "gen", "keyspace/parts")},
+		{"gen/golang/internal/lines", nil},
+		{"gen/golang", and(declared, "gen", "gen/golang/internal/lines", "keyspace/parts")},
 		{"gen/portable", and(declared, "gen")},
 		{"gen/typescript", and(declared, "gen", "gen/portable")},
 		{"gen/python", and(declared, "gen", "gen/portable")},

@@ -1,4 +1,4 @@
-package golang
+package lines
 
 import (
 	"go/format"
@@ -33,8 +33,8 @@ func tokens(t *testing.T, text string) (code, words []string) {
 // ends says whether a token may be there or not at the end of a line.
 func ends(token string) bool { return token == "; \n" || token == ", " }
 
-// TestWrapped: lines are broken, and the code, its texts and the words of its comments are the same.
-func TestWrapped(t *testing.T) {
+// TestBreak: lines are broken, and the code, its texts and the words of its comments are the same.
+func TestBreak(t *testing.T) {
 	long := strings.Repeat("long ", 30)
 	for _, text := range []string{
 		"func f(a int, b string) { g(a, \"" + long +
@@ -47,7 +47,7 @@ func TestWrapped(t *testing.T) {
 		"var x = \"" + strings.Repeat("語, ", 60) + "\"\n",
 		"a, b, c := " + strings.Repeat("f(1, 2), ", 20) + "g\n",
 	} {
-		got := wrapped(text)
+		got := Break(text)
 		code, words := tokens(t, text)
 		if again, said := tokens(t, got); !slices.Equal(code, again) || !slices.Equal(words, said) {
 			t.Errorf("the code changed:\n%s\n%s", text, got)
@@ -56,13 +56,13 @@ func TestWrapped(t *testing.T) {
 			t.Errorf("a constraint:\n%s", got)
 		}
 	}
-	for _, at := range []string{"../../internal/everykeys/everykeys.go", "../../internal/tenants/tenants.go"} {
+	for _, at := range []string{"../../../../internal/everykeys/everykeys.go", "../../../../internal/tenants/tenants.go"} {
 		text, err := os.ReadFile(at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		joined := strings.ReplaceAll(string(text), ",\n", ", ") // as the generator writes it
-		got, err := format.Source([]byte(wrapped(joined)))
+		got, err := format.Source([]byte(Break(joined)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,6 @@
-package golang
+// Package lines breaks the lines of generated Go that are too long. It knows of Go only what it needs for that:
+// brackets, texts and comments. It lays nothing out; gofmt does that afterwards.
+package lines
 
 import (
 	"strings"
@@ -8,9 +10,9 @@ import (
 // columns says how long a line may be before gofmt adds its blanks, so that few are above 120 after it.
 const columns = 112
 
-// wrapped breaks lines that are longer than columns: code after the comma that is inside the fewest brackets, comments
+// Break breaks lines that are longer than columns: code after the comma that is inside the fewest brackets, comments
 // between words. Go ends no statement after a comma, so the code means the same. Texts are never broken.
-func wrapped(text string) string {
+func Break(text string) string {
 	var out strings.Builder
 	out.Grow(len(text) + len(text)/32)
 	raw := false // inside a text of several lines
