@@ -6,28 +6,29 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
 )
 
-func (l *loader) sectionChannels(d *document) {
+func readChannels(s *scope, d *document) {
 	p, ok := d.props["channels"]
 	if !ok {
 		return
 	}
 	for _, v := range d.mapping(p.value, "channels") {
-		if l.over {
+		if s.over {
 			return
 		}
 		if d.name(v, "a channel", false) {
-			l.take(d, "channel", v)
+			s.take(d, "channel", v)
 		}
-		l.channel(d, v)
+		readChannel(s, d, v)
 	}
 }
 
-// channel reads one channel: a pattern, or a mapping.
-func (l *loader) channel(d *document, v property) {
+// readChannel reads one channel: a pattern, or a mapping.
+func readChannel(s *scope, d *document, v property) {
 	c := &keyspace.Channel{Name: v.name, Owner: d.owner, Namespace: d.space, Pos: d.at(v.key),
 		At: map[string]keyspace.Pos{}}
 	text, props, what := v.value, map[string]property(nil), "the channel "+v.name
@@ -38,28 +39,28 @@ func (l *loader) channel(d *document, v property) {
 			return
 		}
 		text = props["channel"].value
-		c.Message = l.fields(d, props, "message", what)
+		c.Message = s.fields(d, props, "message", what)
 		c.Doc, c.Owner, c.Readers = d.about(props, d.owner)
 		c.Retired = d.retired(props, "retired")
 	}
-	if c.Pattern = l.pattern(d, text, what, nil); c.Pattern == nil {
+	if c.Pattern = s.pattern(d, text, what, nil); c.Pattern == nil {
 		return
 	}
 	for name, p := range props {
 		c.At[name] = d.at(p.value)
 	}
-	l.ks.Channels = append(l.ks.Channels, c)
-	l.kindOf(d, c, props, what)
+	s.ks.Channels = append(s.ks.Channels, c)
+	channelForm(s, d, c, props, what)
 }
 
-// kindOf reads what a channel is beside its pattern and message.
-func (l *loader) kindOf(d *document, c *keyspace.Channel, props map[string]property, what string) {
+// channelForm reads what a channel is beside its pattern and message.
+func channelForm(s *scope, d *document, c *keyspace.Channel, props map[string]property, what string) {
 	c.Sharded = d.truth(props, "sharded")
 	if p, ok := props["envelope"]; ok {
 		c.Plain = d.choice(p.value, "envelope", []string{"plain"}) == "plain"
 	}
 	if p, ok := props["durable"]; ok && !is(p.value, false) {
-		l.durable(d, c, p, what)
+		readDurable(s, d, c, p, what)
 	}
 	_, asked := props["reply"]
 	if _, named := props["reply_channel"]; named && !asked {
@@ -67,7 +68,7 @@ func (l *loader) kindOf(d *document, c *keyspace.Channel, props map[string]prope
 			"%s says where answers go, but not what is in them", what)
 	}
 	if asked {
-		l.reply(d, c, props, what)
+		readReply(s, d, c, props, what)
 	}
 	for _, not := range []struct {
 		wrong    bool
@@ -87,8 +88,8 @@ func (l *loader) kindOf(d *document, c *keyspace.Channel, props map[string]prope
 	}
 }
 
-// durable reads `durable: true` or what is kept.
-func (l *loader) durable(d *document, c *keyspace.Channel, p property, what string) {
+// readDurable reads `durable: true` or what is kept.
+func readDurable(s *scope, d *document, c *keyspace.Channel, p property, what string) {
 	props := map[string]property{}
 	if p.value.Kind == yaml.MappingNode {
 		props = d.known(p.value, "durable of "+what, childProperties["durable"])
@@ -99,17 +100,17 @@ func (l *loader) durable(d *document, c *keyspace.Channel, p property, what stri
 	for name, p := range props {
 		c.At["durable."+name] = d.at(p.value)
 	}
-	l.take(d, "entry", property{c.Name, p.value, p.key}) // it is a key, too
+	s.take(d, "entry", property{c.Name, p.value, p.key}) // it is a key, too
 	c.Durable = &keyspace.Durable{MaxLen: d.number(props, "maxlen", 1), Age: d.duration(props, "age"),
 		Retry: int(d.number(props, "retry", 1)), Timeout: d.duration(props, "timeout")}
 	if g, ok := props["groups"]; ok {
 		c.Durable.Groups = d.texts(g.value, "groups")
 	}
-	c.Durable.Entry = l.topic(d, c, props)
+	c.Durable.Entry = topicOf(s, d, c, props)
 }
 
-// topic returns the entry of a durable channel: its stream, and its dead letters.
-func (l *loader) topic(d *document, c *keyspace.Channel, props map[string]property) *keyspace.Entry {
+// topicOf returns the entry of a durable channel: its stream, and its dead letters.
+func topicOf(s *scope, d *document, c *keyspace.Channel, props map[string]property) *keyspace.Entry {
 	t := keyspace.TTL{Policy: keyspace.TTLNone, Text: "none"}
 	if c.Durable.Age > 0 {
 		t = atMost(c.Durable.Age)
@@ -126,7 +127,7 @@ func (l *loader) topic(d *document, c *keyspace.Channel, props map[string]proper
 	for name, at := range c.At {
 		e.At[name] = at
 	}
-	b := &builder{loader: l, d: d, e: e, kind: constructs[keyspace.Topic], props: props,
+	b := &builder{scope: s, d: d, e: e, kind: constructs[keyspace.Topic], props: props,
 		main: c.Pattern}
 	fields := []keyspace.Field{{Name: "timestamp", Type: scalar.Type{Kind: scalar.UnixMS}, Pos: c.Pos},
 		{Name: "data", Type: scalar.Type{Kind: scalar.JSON}, Pos: c.Pos}}
@@ -149,20 +150,20 @@ func (l *loader) topic(d *document, c *keyspace.Channel, props map[string]proper
 	return e
 }
 
-// streams adds the entries of durable channels after those of `keys`.
-func (l *loader) streams() {
-	for _, c := range l.ks.Channels {
+// addStreams adds the entries of durable channels after those of `keys`.
+func addStreams(s *scope) {
+	for _, c := range s.ks.Channels {
 		if c.Durable != nil {
-			l.ks.Entries = append(l.ks.Entries, c.Durable.Entry)
-			l.ks.Keys = append(l.ks.Keys, c.Durable.Entry.Keys...)
+			s.ks.Entries = append(s.ks.Entries, c.Durable.Entry)
+			s.ks.Keys = append(s.ks.Keys, c.Durable.Entry.Keys...)
 		}
 	}
 }
 
-// reply reads the answer of a request, and where it goes: the channel of the
+// readReply reads the answer of a request, and where it goes: the channel of the
 // request with the caller after it, if no other is named.
-func (l *loader) reply(d *document, c *keyspace.Channel, props map[string]property, what string) {
-	c.Request, c.Reply = true, l.fields(d, props, "reply", what)
+func readReply(s *scope, d *document, c *keyspace.Channel, props map[string]property, what string) {
+	c.Request, c.Reply = true, s.fields(d, props, "reply", what)
 	to := &keyspace.Channel{Name: c.Name + "_reply", Namespace: d.space, Doc: "Answers to " + c.Name + ".",
 		Message: c.Reply,
 		Sharded: c.Sharded, Answers: c, Pos: c.At["reply"], At: map[string]keyspace.Pos{}}
@@ -170,8 +171,8 @@ func (l *loader) reply(d *document, c *keyspace.Channel, props map[string]proper
 		to.Readers = []string{c.Owner}
 	}
 	if p, ok := props["reply_channel"]; ok {
-		to.Pattern, to.Pos = l.pattern(d, p.value, "the reply channel of "+c.Name, nil), d.at(p.value)
-	} else if l.affordsPatterns(to.Pos, 1) {
+		to.Pattern, to.Pos = s.pattern(d, p.value, "the reply channel of "+c.Name, nil), d.at(p.value)
+	} else if s.affordsPatterns(to.Pos, 1) {
 		to.Derived = true
 		var err error
 		if to.Pattern, err = c.Pattern.DeriveIn(d.space.InEffect(), "reply:{"+free(c.Pattern, "caller")+"}"); err != nil {
@@ -182,17 +183,17 @@ func (l *loader) reply(d *document, c *keyspace.Channel, props map[string]proper
 		return
 	}
 	if to.Derived {
-		l.spellsIn(to.Pos, 1, to.Pattern)
+		s.spellsIn(to.Pos, 1, to.Pattern)
 	}
-	l.take(d, "channel", property{to.Name, props["reply"].value, props["reply"].key})
-	to.Caller = l.caller(d, c, to)
+	s.take(d, "channel", property{to.Name, props["reply"].value, props["reply"].key})
+	to.Caller = callerOf(s, d, c, to)
 	c.ReplyTo = to
-	l.ks.Channels = append(l.ks.Channels, to)
+	s.ks.Channels = append(s.ks.Channels, to)
 }
 
-// caller returns the one placeholder that a reply channel may have beyond those of
+// callerOf returns the one placeholder that a reply channel may have beyond those of
 // its request.
-func (l *loader) caller(d *document, c, to *keyspace.Channel) string {
+func callerOf(s *scope, d *document, c, to *keyspace.Channel) string {
 	var own []string
 	for _, p := range to.Pattern.Placeholders() {
 		if !c.Pattern.Has(p.Name) {
@@ -214,4 +215,12 @@ func (l *loader) caller(d *document, c, to *keyspace.Channel) string {
 		}
 	}
 	return own[0]
+}
+
+// free returns a placeholder's name that a pattern does not have.
+func free(p *pattern.Pattern, name string) string {
+	for p.Has(name) {
+		name += "_id"
+	}
+	return name
 }

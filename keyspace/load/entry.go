@@ -86,30 +86,6 @@ func Properties(typ string) []string {
 	}
 }
 
-// childProperties lists the properties of the mappings that are no entries.
-var childProperties = map[string][]string{
-	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner",
-		"readers", "retired"},
-	"durable":    {"maxlen", "age", "groups", "retry", "timeout", "dead"},
-	"events":     {"doc", "with", "deletes", "emits"},
-	"cleanup":    {"match", "idle", "older", "keep"},
-	"pressure":   {"at", "entry", "where", "shorten", "release"},
-	"janitor":    {"doc", "do", "every", "cron", "zone", "entry", "keep"},
-	"namespace":  {"default", "names"},
-	"migrations": {"doc", "sources", "parts", "gates", "compare", "ignore"},
-	"ignore":     {"from", "reason"},
-	"source":     {"doc", "file", "format"},
-	"part":       {"doc", "moves", "gates"},
-	"move":       {"from", "to", "with", "field", "member", "score", "value", "fields", "tries", "ttl", "kept", "except"},
-	"move ttl":   {"from", "until", "over"},
-	"gates":      {"compared", "unequal", "for", "marks", "backup"},
-	"compare":    {"entry", "field", "as", "owner", "until", "doc"},
-	"vars":       {"type", "default", "retired"},
-	"retired":    {"keys", "channels", "events"},
-	"emits":      {"create", "update", "delete", "expire"},
-	"stamps":     {"created", "updated", "version"},
-}
-
 // ChildProperties returns the properties of one channel, event, clean-up or pressure
 // rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, of `retired`, and of what a
 // migration is made of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
@@ -117,7 +93,7 @@ func ChildProperties(of string) []string { return slices.Clone(childProperties[o
 
 // builder reads one entry.
 type builder struct {
-	*loader
+	*scope
 	d     *document
 	e     *keyspace.Entry
 	kind  kind
@@ -128,34 +104,34 @@ type builder struct {
 	fieldAt map[string]int // where each field of an entity is; made when asked for
 }
 
-func (l *loader) sectionKeys(d *document) {
+func readKeys(s *scope, d *document) {
 	p, ok := d.props["keys"]
 	if !ok {
 		return
 	}
 	for _, v := range d.mapping(p.value, "keys") {
-		if len(l.ks.Entries) >= MaxEntries {
-			l.tooMuch(d.at(v.key), "entries", MaxEntries)
+		if len(s.ks.Entries) >= MaxEntries {
+			s.tooMuch(d.at(v.key), "entries", MaxEntries)
 		}
-		if l.over {
+		if s.over {
 			return
 		}
 		if d.name(v, "an entry", false) {
-			l.take(d, "entry", v)
+			s.take(d, "entry", v)
 		}
-		l.entry(d, v) // also one of a bad name: what is wrong in it is to be seen
+		readEntry(s, d, v) // also one of a bad name: what is wrong in it is to be seen
 	}
 }
 
-func (l *loader) entry(d *document, v property) {
+func readEntry(s *scope, d *document, v property) {
 	what := "the entry " + v.name
-	typ, ok := l.entryType(d, v, what)
+	typ, ok := entryType(s, d, v, what)
 	if !ok {
-		l.untyped(d, v, what)
+		untyped(s, d, v, what)
 		return
 	}
 	k, construct, _ := kindOf(typ)
-	b := &builder{loader: l, d: d, kind: k, node: v.value}
+	b := &builder{scope: s, d: d, kind: k, node: v.value}
 	b.e = &keyspace.Entry{Name: v.name, Namespace: d.space, Type: typ, Construct: construct, Pos: d.at(v.key),
 		At: map[string]keyspace.Pos{}, EntitySpec: keyspace.EntitySpec{Emits: map[string]string{}}}
 	b.props = b.ownProperties(v, what)
@@ -173,11 +149,11 @@ func (l *loader) entry(d *document, v property) {
 	for _, old := range b.e.Was {
 		b.spellsIn(b.e.At["was"], len(b.e.Keys)-1, old)
 	}
-	l.ks.Entries = append(l.ks.Entries, b.e)
-	l.ks.Keys = append(l.ks.Keys, b.e.Keys...)
+	s.ks.Entries = append(s.ks.Entries, b.e)
+	s.ks.Keys = append(s.ks.Keys, b.e.Keys...)
 }
 
-func (l *loader) entryType(d *document, v property, what string) (string, bool) {
+func entryType(s *scope, d *document, v property, what string) (string, bool) {
 	if v.value.Kind != yaml.MappingNode {
 		d.wrongKind(v.value, what, "a mapping with key, type and ttl")
 		return "", false
@@ -210,16 +186,16 @@ func (l *loader) entryType(d *document, v property, what string) (string, bool) 
 }
 
 // untyped looks at what can be judged in an entry without a valid type.
-func (l *loader) untyped(d *document, v property, what string) {
+func untyped(s *scope, d *document, v property, what string) {
 	if v.value.Kind != yaml.MappingNode {
 		return
 	}
 	for _, p := range d.mapping(v.value, what) {
 		switch p.name {
 		case "key":
-			l.pattern(d, p.value, "the key of "+v.name, nil)
+			s.pattern(d, p.value, "the key of "+v.name, nil)
 		case "ttl":
-			l.ttl(d, p.value)
+			s.ttl(d, p.value)
 		}
 	}
 }
@@ -234,7 +210,7 @@ func (b *builder) ownProperties(v property, what string) map[string]property {
 		case slices.Contains(allowed, p.name):
 			out[p.name] = p
 		case len(typesWith(p.name)) > 0:
-			b.d.report("KW302", b.d.at(p.key), b.d.insteadOf(p.name, allowed), "a %s has no %s; it belongs to %s", b.e.Type,
+			b.d.report("KW302", b.d.at(p.key), insteadOf(p.name, allowed), "a %s has no %s; it belongs to %s", b.e.Type,
 				p.name, strings.Join(typesWith(p.name), ", "))
 		default:
 			b.d.unknown(p, what, allowed)
@@ -363,4 +339,50 @@ func (b *builder) gate() {
 			Value: &scalar.Type{Kind: scalar.Int},
 			Doc:   "The newest fencing token with which " + b.e.Name + " was written."}, b.main, "seen")
 	}
+}
+
+// without returns the main pattern with the placeholders that leave cut out.
+func (b *builder) without(leave func(pattern.Placeholder) bool) *pattern.Pattern {
+	base := b.main
+	for _, p := range b.main.Placeholders() {
+		if leave(p) {
+			base = base.Without(p.Name)
+		}
+	}
+	return base
+}
+
+// otherTypes are types of entries as others call them.
+var otherTypes = map[string]string{
+	"sorted_set": "zset", "sortedset": "zset", "sorted-set": "zset", "geo": "zset", "leaderboard": "ranking",
+	"map": "hash", "object": "hash", "dict": "hash",
+	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "str": "string", "limiter": "ratelimit",
+	"rate_limit": "ratelimit",
+	"json":       "string, with value: json", "int": "counter, or string with value: int", "bitmap": "string, with value: bytes",
+	"hyperloglog": "string, with value: bytes", "hll": "string, with value: bytes",
+	"pubsub":  "an entry under channels instead of keys",
+	"channel": "an entry under channels instead of keys",
+}
+
+func typesWith(name string) []string {
+	var out []string
+	for _, t := range Types() {
+		if slices.Contains(Properties(t), name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// insteadOf proposes the property that says for this type what name says for
+// another.
+func insteadOf(name string, allowed []string) string {
+	for _, same := range [][]string{{"value", "member"}, {"fields", "value"}} {
+		for i, s := range same {
+			if s == name && slices.Contains(allowed, same[1-i]) {
+				return proposal(same[1-i])
+			}
+		}
+	}
+	return "remove it, or change the type"
 }

@@ -64,7 +64,7 @@ func (l *loader) job(d *document, v property) *keyspace.Job {
 			d.report("KW314", d.at(props[name].key), "remove it", "%s: %s takes no %s", what, j.Do, name)
 		}
 	}
-	d.jobSchedule(j, props)
+	jobSchedule(d, j, props)
 	if p, there := props["entry"]; there {
 		l.jobEntry(d, j, p.value)
 	}
@@ -90,7 +90,7 @@ func workNames() []string {
 }
 
 // jobSchedule reads `every: 1h`, or `cron: "30 3 * * *"` with its `zone`.
-func (d *document) jobSchedule(j *keyspace.Job, props map[string]property) {
+func jobSchedule(d *document, j *keyspace.Job, props map[string]property) {
 	every, hasEvery := props["every"]
 	cron, hasCron := props["cron"]
 	zone, hasZone := props["zone"]
@@ -131,17 +131,11 @@ func (d *document) jobSchedule(j *keyspace.Job, props map[string]property) {
 }
 
 func (l *loader) jobEntry(d *document, j *keyspace.Job, n *yaml.Node) {
-	name, ok := d.text(n, "entry")
-	if !ok {
+	if j.Entry = l.entryNamed(d, n, "entry"); j.Entry == nil {
 		return
 	}
-	i := slices.IndexFunc(l.ks.Entries, func(e *keyspace.Entry) bool { return e.Name == name })
-	if i < 0 {
-		l.mustKnow(l.declared("entry"), name, d.at(n))
-		return
-	}
-	if j.Entry = l.ks.Entries[i]; j.Do == keyspace.WorkSweep && j.Entry.Construct != keyspace.Entity {
-		d.report("KW314", d.at(n), "name an entity", "%s is a %s; what is swept are the indexes of an entity", name,
+	if j.Do == keyspace.WorkSweep && j.Entry.Construct != keyspace.Entity {
+		d.report("KW314", d.at(n), "name an entity", "%s is a %s; what is swept are the indexes of an entity", j.Entry.Name,
 			j.Entry.Type)
 	}
 }

@@ -11,6 +11,7 @@ package load
 import (
 	"cmp"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -21,15 +22,8 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// Limits of a declaration; beyond them File reports KW001 or KW008.
-const (
-	MaxFileBytes = 1 << 20
-	MaxFiles     = 100
-	MaxEntries   = 10_000
-	MaxPatterns  = 20_000  // with those that constructs and old names add
-	MaxFields    = 1_000   // of one mapping
-	MaxEnumBytes = 1 << 22 // of the words of enums, at each place that has one
-)
+// MaxFiles bounds the files of a declaration.
+const MaxFiles = 100
 
 // File reads the declaration `name` and all it imports from fsys and resolves
 // it. It reports every fault of every file, sorted by position; the Keyspace
@@ -46,18 +40,9 @@ func In(fsys fs.FS, name string, names map[string]string) (*keyspace.Keyspace, [
 	return within(maxStates, fsys, name, names)
 }
 
-// BeforeNamespaces chooses no name for a namespace: what In loads then has fixed names,
-// as before the declaration had that namespace.
-const BeforeNamespaces = "-"
-
 // within is In with room for so many automaton states.
 func within(room int, fsys fs.FS, name string, names map[string]string) (*keyspace.Keyspace, []finding.Finding) {
-	l := &loader{
-		fsys: fsys, chosen: names, ks: &keyspace.Keyspace{}, pending: map[string]pendingVar{},
-		vars:   map[string]*keyspace.Var{},
-		ttls:   map[string]*keyspace.NamedTTL{},
-		places: map[string]keyspace.Pos{}, priced: map[string]bool{}, room: room,
-	}
+	l := &loader{scope: newScope(fsys, names, room)}
 	l.read(path.Clean(name), nil, keyspace.Pos{})
 	l.resolve()
 	slices.SortStableFunc(l.findings, func(a, b finding.Finding) int {
@@ -67,44 +52,10 @@ func within(room int, fsys fs.FS, name string, names map[string]string) (*keyspa
 	return l.ks, l.findings
 }
 
-// loader gathers the documents of all files first and resolves them together:
-// an entry may use a var that a later file declares.
+// loader gathers the documents of all files first and resolves them together.
 type loader struct {
-	fsys     fs.FS
-	chosen   map[string]string // names of namespaces, by the declared name
-	ks       *keyspace.Keyspace
-	docs     []*document
-	findings []finding.Finding
-	pending  map[string]pendingVar // vars whose type has not been read yet
-	vars     map[string]*keyspace.Var
-	ttls     map[string]*keyspace.NamedTTL
-	places   map[string]keyspace.Pos // where each entry, channel and event name was taken
-	full     bool                    // a file too many was reported
-	moves    int                     // of all migrations
-	patterns int                     // that were read or derived
-	spelt    int                     // bytes of the words of enums, at each place that has one
-	over     bool                    // more is declared than is read, which was reported
-	priced   map[string]bool         // regular expressions whose states are counted
-	room     int                     // for the automaton states of more of them
-}
-
-// pendingVar represents a var as it is in its file.
-type pendingVar struct {
-	property
-	d *document
-}
-
-// document represents one parsed file.
-type document struct {
-	reader
-	root  *yaml.Node
-	props map[string]property
-	owner string
-	space *keyspace.Namespace // nil: keys have no namespace
-}
-
-func (l *loader) order(file string) int {
-	return slices.IndexFunc(l.ks.Files, func(f keyspace.File) bool { return f.Name == file })
+	*scope
+	full bool // a file too many was reported
 }
 
 // topLevel lists the sections of a file.
@@ -149,7 +100,7 @@ func (l *loader) read(name string, via []string, from keyspace.Pos) {
 		r.wrongKind(root, "the file", "a mapping of sections, beginning with keywright: 1")
 		return
 	}
-	d := &document{reader: r, root: root, props: r.known(root, "the file", topLevel)}
+	d := &document{reader: r, props: r.known(root, "the file", topLevel)}
 	l.docs = append(l.docs, d)
 	l.imports(d, append(via, name))
 }
@@ -186,19 +137,19 @@ func (l *loader) resolve() {
 		l.sectionTTLs(d)
 	}
 	for _, d := range l.docs {
-		l.sectionChannels(d)
+		readChannels(l.scope, d)
 	}
 	for _, d := range l.docs {
-		l.sectionKeys(d)
+		readKeys(l.scope, d)
 	}
-	l.streams()
+	addStreams(l.scope)
 	if !l.over { // else much is missing that the rest refers to
 		l.rest()
 	}
-	for _, name := range sortedKeys(l.vars) {
+	for _, name := range slices.Sorted(maps.Keys(l.vars)) {
 		l.ks.Vars = append(l.ks.Vars, *l.vars[name])
 	}
-	for _, name := range sortedKeys(l.ttls) {
+	for _, name := range slices.Sorted(maps.Keys(l.ttls)) {
 		l.ks.TTLs = append(l.ks.TTLs, *l.ttls[name])
 	}
 	byPlace := func(a, b keyspace.Pos) int {
@@ -219,20 +170,11 @@ func (l *loader) rest() {
 	l.sectionPressure()
 	l.sectionJanitor()
 	for _, d := range l.docs {
-		l.sectionMigrations(d)
+		readMigrations(l.scope, d)
 		l.sectionRetired(d)
 	}
 	l.spaces()
 	l.references()
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // header reads the scalar sections. The first file names the package; an
@@ -284,17 +226,6 @@ func (l *loader) globs(d *document, section string) []keyspace.Glob {
 		}
 	}
 	return out
-}
-
-// take claims a name; two things of one kind cannot share it.
-func (l *loader) take(d *document, kind string, p property) {
-	key := kind + " " + p.name
-	if at, taken := l.places[key]; taken {
-		d.report("KW004", d.at(p.key), "rename one of them", "the %s %q is already declared at %s:%d", kind, p.name, at.File,
-			at.Line)
-		return
-	}
-	l.places[key] = d.at(p.key)
 }
 
 // targets say what `gen` can name.

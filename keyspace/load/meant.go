@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,18 +27,6 @@ var otherWays = map[string][2]string{"lanes": {"order", laneWay}, "lane": {"orde
 	"priority": {"order", laneWay}, "priorities": {"order", laneWay}}
 
 const laneWay = "declare the lanes under vars, as in lane: high|normal|low, put {lane} into the key, write order: lane"
-
-// otherTypes are types of entries as others call them.
-var otherTypes = map[string]string{
-	"sorted_set": "zset", "sortedset": "zset", "sorted-set": "zset", "geo": "zset", "leaderboard": "ranking",
-	"map": "hash", "object": "hash", "dict": "hash",
-	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "str": "string", "limiter": "ratelimit",
-	"rate_limit": "ratelimit",
-	"json":       "string, with value: json", "int": "counter, or string with value: int", "bitmap": "string, with value: bytes",
-	"hyperloglog": "string, with value: bytes", "hll": "string, with value: bytes",
-	"pubsub":  "an entry under channels instead of keys",
-	"channel": "an entry under channels instead of keys",
-}
 
 // otherSections are sections that people look for, and where it goes.
 var otherSections = map[string]string{
@@ -139,7 +128,7 @@ func nearKey[V any](r *reader, word string, m map[string]V, more ...string) stri
 	if len(*r.out) > maxProposals {
 		return ""
 	}
-	return r.near(word, append(sortedKeys(m), more...))
+	return r.near(word, append(slices.Sorted(maps.Keys(m)), more...))
 }
 
 func proposal(text string) string {
@@ -155,27 +144,4 @@ var otherNames = map[string]string{
 	"double": "float", "decimal": "float",
 	"boolean": "bool", "binary": "bytes", "guid": "uuid", "datetime": "timestamp", "time": "timestamp", "object": "json",
 	"map": "json", "any": "text", "enum": "a|b|c",
-}
-
-func typesWith(name string) []string {
-	var out []string
-	for _, t := range Types() {
-		if slices.Contains(Properties(t), name) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// insteadOf proposes the property that says for this type what name says for
-// another.
-func (d *document) insteadOf(name string, allowed []string) string {
-	for _, same := range [][]string{{"value", "member"}, {"fields", "value"}} {
-		for i, s := range same {
-			if s == name && slices.Contains(allowed, same[1-i]) {
-				return proposal(same[1-i])
-			}
-		}
-	}
-	return "remove it, or change the type"
 }

@@ -15,30 +15,30 @@ import (
 // MaxMoves bounds the moves of a declaration.
 const MaxMoves = 1000
 
-// sectionMigrations reads the migrations of one file, when all entries are known.
-func (l *loader) sectionMigrations(d *document) {
+// readMigrations reads the migrations of one file, when all entries are known.
+func readMigrations(s *scope, d *document) {
 	p, ok := d.props["migrations"]
 	if !ok {
 		return
 	}
 	for _, v := range d.mapping(p.value, "migrations") {
 		if d.name(v, "a migration", false) {
-			l.take(d, "migration", v)
+			s.take(d, "migration", v)
 		}
 		what := "the migration " + v.name
 		if v.value.Kind != yaml.MappingNode {
 			d.wrongKind(v.value, what, "a mapping with sources and parts")
 			continue
 		}
-		m := &migrant{loader: l, d: d, m: &keyspace.Migration{Name: v.name, Package: l.ks.Package, Pos: d.at(v.key)}}
+		m := &migrant{scope: s, d: d, m: &keyspace.Migration{Name: v.name, Package: s.ks.Package, Pos: d.at(v.key)}}
 		m.read(d.known(v.value, what, childProperties["migrations"]), what)
-		l.ks.Migrations = append(l.ks.Migrations, m.m)
+		s.ks.Migrations = append(s.ks.Migrations, m.m)
 	}
 }
 
 // migrant reads one migration.
 type migrant struct {
-	*loader
+	*scope
 	d *document
 	m *keyspace.Migration
 }
@@ -58,7 +58,7 @@ func (m *migrant) read(props map[string]property, what string) {
 	}
 	gates := keyspace.DefaultGates
 	if p, ok := props["gates"]; ok {
-		gates = m.d.gates(p.value, gates, "the gates of "+m.m.Name)
+		gates = readGates(m.d, p.value, gates, "the gates of "+m.m.Name)
 	}
 	if p, ok := props["parts"]; ok {
 		for _, v := range m.d.mapping(p.value, "the parts of "+m.m.Name) {
@@ -125,7 +125,7 @@ func (m *migrant) source(v property) {
 	} else if text, ok := m.d.text(p.value, "file"); ok {
 		var err error
 		s.File, err = route.ParseFile(text)
-		m.d.badRoute(p.value, "the file of "+v.name, err)
+		badRoute(m.d, p.value, "the file of "+v.name, err)
 	}
 	if p, ok := props["format"]; ok {
 		if word := m.d.choice(p.value, "format", []string{string(keyspace.JSONDocument),
@@ -137,7 +137,7 @@ func (m *migrant) source(v property) {
 }
 
 // badRoute reports a path, file name or term that cannot be read.
-func (d *document) badRoute(n *yaml.Node, what string, err error) bool {
+func badRoute(d *document, n *yaml.Node, what string, err error) bool {
 	var fault *route.SyntaxError
 	if !errors.As(err, &fault) {
 		return false
@@ -156,7 +156,7 @@ func (m *migrant) part(v property, gates keyspace.Gates) {
 	props := m.d.known(v.value, what, childProperties["part"])
 	p := &keyspace.Part{Name: v.name, Doc: m.d.doc(props), Gates: gates, Pos: m.d.at(v.key)}
 	if g, ok := props["gates"]; ok {
-		p.Gates = m.d.gates(g.value, gates, "the gates of "+v.name)
+		p.Gates = readGates(m.d, g.value, gates, "the gates of "+v.name)
 	}
 	m.m.Parts = append(m.m.Parts, p)
 	moves, ok := props["moves"]
@@ -180,9 +180,9 @@ func (m *migrant) part(v property, gates keyspace.Gates) {
 	}
 }
 
-// gates reads what must hold before a part goes on, over the gates that hold
+// readGates reads what must hold before a part goes on, over the gates that hold
 // without a word.
-func (d *document) gates(n *yaml.Node, g keyspace.Gates, what string) keyspace.Gates {
+func readGates(d *document, n *yaml.Node, g keyspace.Gates, what string) keyspace.Gates {
 	if n.Kind != yaml.MappingNode {
 		d.wrongKind(n, what, "a mapping like {compared: 1000, unequal: 0, for: 1h}")
 		return g
@@ -241,7 +241,7 @@ func (m *migrant) compareRule(n *yaml.Node) (r keyspace.CompareRule, ok bool) {
 		}
 	}
 	if p, there := props["entry"]; there {
-		r.Entry = m.entryOf(p.value, "entry")
+		r.Entry = m.entryNamed(m.d, p.value, "entry")
 	}
 	if p, there := props["field"]; there {
 		r.Field = m.fieldPath(p.value)
@@ -269,7 +269,7 @@ func (m *migrant) fieldPath(n *yaml.Node) []string {
 		rest, element := strings.CutSuffix(piece, "[]")
 		if rest != "" {
 			t, err := route.ParseTerm(rest)
-			if m.d.badRoute(n, "field", err) {
+			if badRoute(m.d, n, "field", err) {
 				return nil
 			}
 			if !t.Whole {
@@ -283,20 +283,6 @@ func (m *migrant) fieldPath(n *yaml.Node) []string {
 		}
 	}
 	return out
-}
-
-// entryOf finds the entry that a migration names.
-func (m *migrant) entryOf(n *yaml.Node, what string) *keyspace.Entry {
-	name, ok := m.d.text(n, what)
-	if !ok {
-		return nil
-	}
-	i := slices.IndexFunc(m.ks.Entries, func(e *keyspace.Entry) bool { return e.Name == name })
-	if i < 0 {
-		m.mustKnow(m.declared("entry"), name, m.d.at(n))
-		return nil
-	}
-	return m.ks.Entries[i]
 }
 
 // sourcePath reads "history:/{guild_id}/stories/[]".
@@ -345,7 +331,7 @@ func (m *migrant) term(n *yaml.Node, what string, mv *keyspace.Move) (route.Term
 		return route.Term{}, false
 	}
 	t, err := route.ParseTerm(text)
-	if m.d.badRoute(n, what, err) {
+	if badRoute(m.d, n, what, err) {
 		return t, false
 	}
 	known := mv.Captures()

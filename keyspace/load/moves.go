@@ -59,7 +59,7 @@ func (m *migrant) move(n *yaml.Node, part *keyspace.Part) *keyspace.Move {
 		mv.Source, mv.From, usable = m.sourcePath(from.value)
 	}
 	if to, there := props["to"]; there {
-		mv.To = m.entryOf(to.value, "to")
+		mv.To = m.entryNamed(m.d, to.value, "to")
 	}
 	if mv.To == nil || !usable {
 		return nil
@@ -293,7 +293,7 @@ func (m *migrant) kept(mv *keyspace.Move, props map[string]property) {
 			}
 			continue
 		}
-		e := m.entryOf(v.value, v.name)
+		e := m.entryNamed(m.d, v.value, v.name)
 		if e == nil {
 			continue
 		}

@@ -11,12 +11,15 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
+// BeforeNamespaces chooses no name for a namespace.
+const BeforeNamespaces = "-"
+
 // namespace reads the section. A file without one has that of the first file.
-func (l *loader) namespace(d *document, first bool) {
+func (s *scope) namespace(d *document, first bool) {
 	p, ok := d.props["namespace"]
 	if !ok {
 		if !first {
-			d.space = l.docs[0].space
+			d.space = s.docs[0].space
 		}
 		return
 	}
@@ -32,7 +35,7 @@ func (l *loader) namespace(d *document, first bool) {
 		}
 		text = word.value
 		if names, ok := props["names"]; ok {
-			if t, ok := l.typeOf(d, names.value, "the names of the namespace"); ok {
+			if t, ok := s.typeOf(d, names.value, "the names of the namespace"); ok {
 				n.Names = &t
 			}
 		}
@@ -44,25 +47,25 @@ func (l *loader) namespace(d *document, first bool) {
 		d.report("KW107", d.at(text), "as in namespace: poppo", "the namespace %q %s", n.Default, reason)
 		return
 	}
-	l.enumOfNames(d, n)
-	name := l.chosen[n.Default]
+	s.enumOfNames(d, n)
+	name := s.chosen[n.Default]
 	if name == BeforeNamespaces {
 		return
 	}
 	n.Name = cmp.Or(name, n.Default)
-	for _, known := range l.ks.Spaces {
+	for _, known := range s.ks.Spaces {
 		if known.Default == n.Default {
-			l.sameNamespace(d, known, n)
+			s.sameNamespace(d, known, n)
 			d.space = known
 			return
 		}
 	}
 	d.space = n
-	l.ks.Spaces = append(l.ks.Spaces, n)
+	s.ks.Spaces = append(s.ks.Spaces, n)
 }
 
 // enumOfNames reports words of an enum that no namespace can have.
-func (l *loader) enumOfNames(d *document, n *keyspace.Namespace) {
+func (s *scope) enumOfNames(d *document, n *keyspace.Namespace) {
 	if n.Names == nil || n.Names.Kind != scalar.Enum {
 		return
 	}
@@ -73,7 +76,7 @@ func (l *loader) enumOfNames(d *document, n *keyspace.Namespace) {
 	}
 }
 
-func (l *loader) sameNamespace(d *document, known, n *keyspace.Namespace) {
+func (s *scope) sameNamespace(d *document, known, n *keyspace.Namespace) {
 	of := func(t *scalar.Type) string {
 		if t == nil {
 			return ""
@@ -87,7 +90,7 @@ func (l *loader) sameNamespace(d *document, known, n *keyspace.Namespace) {
 }
 
 // inNamespace moves a pattern into the namespace that is in effect.
-func (l *loader) inNamespace(d *document, n *yaml.Node, what string, p *pattern.Pattern) *pattern.Pattern {
+func (s *scope) inNamespace(d *document, n *yaml.Node, what string, p *pattern.Pattern) *pattern.Pattern {
 	if d.space == nil {
 		return p
 	}
@@ -114,10 +117,10 @@ func (d *document) moved(n *yaml.Node, what string, p *pattern.Pattern) *pattern
 
 // former returns an old pattern of an entry. One outside of the namespace is from the
 // time before there was one: its keys belong to the declared name only.
-func (l *loader) former(d *document, n *yaml.Node, what string) *pattern.Pattern {
+func (s *scope) former(d *document, n *yaml.Node, what string) *pattern.Pattern {
 	space := d.space
 	d.space = nil
-	p := l.pattern(d, n, what, nil)
+	p := s.pattern(d, n, what, nil)
 	d.space = space
 	switch {
 	case p == nil || space == nil:
@@ -146,34 +149,34 @@ func (d *document) globIn(n *yaml.Node, text, section string) (string, bool) {
 // spaces adds the globs of namespaces: of those in effect, and of those that a program may
 // choose and that are not, whose keys are other software's to this one. Those of an enum
 // become globs of foreign.
-func (l *loader) spaces() {
-	for _, n := range l.ks.Spaces {
+func (s *scope) spaces() {
+	for _, n := range s.ks.Spaces {
 		if p, err := pattern.Glob(n.Glob()); err == nil {
-			l.ks.Inside = append(l.ks.Inside, keyspace.Glob{Text: n.Name + ":*", Pattern: p, Pos: n.Pos})
+			s.ks.Inside = append(s.ks.Inside, keyspace.Glob{Text: n.Name + ":*", Pattern: p, Pos: n.Pos})
 		}
 		if n.Names != nil && n.Names.Kind != scalar.Enum {
-			l.typedSiblings(n)
+			s.typedSiblings(n)
 		}
 		others := n.Others()
-		if !l.affordsPatterns(n.Pos, len(others)) {
+		if !s.affordsPatterns(n.Pos, len(others)) {
 			return
 		}
 		for _, other := range others {
 			text := other + ":*"
 			if p, err := pattern.Glob(text); err == nil &&
-				!slices.ContainsFunc(l.ks.Foreign, func(g keyspace.Glob) bool { return g.Text == text }) {
-				l.ks.Foreign = append(l.ks.Foreign, keyspace.Glob{Text: text, Pattern: p, Pos: n.Pos, Sibling: true})
+				!slices.ContainsFunc(s.ks.Foreign, func(g keyspace.Glob) bool { return g.Text == text }) {
+				s.ks.Foreign = append(s.ks.Foreign, keyspace.Glob{Text: text, Pattern: p, Pos: n.Pos, Sibling: true})
 			}
 		}
 	}
 }
 
 // typedSiblings are the namespaces whose names are of a type.
-func (l *loader) typedSiblings(n *keyspace.Namespace) {
+func (s *scope) typedSiblings(n *keyspace.Namespace) {
 	others, err := pattern.Namespaces(*n.Names)
 	if err != nil { // too complex: the keys of other namespaces are undeclared
 		return
 	}
-	l.ks.Siblings = append(l.ks.Siblings,
+	s.ks.Siblings = append(s.ks.Siblings,
 		keyspace.Glob{Text: "other namespaces of " + n.Default, Pattern: others, Pos: n.Pos, Sibling: true})
 }

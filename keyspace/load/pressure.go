@@ -55,19 +55,19 @@ func (l *loader) pressure(d *document, n *yaml.Node) (r keyspace.Pressure, ok bo
 		}
 	}
 	if p, there := props["at"]; there {
-		r.At = d.percent(p.value, "at", p.value.Value, "80%")
+		r.At = percent(d, p.value, "at", p.value.Value, "80%")
 	}
-	d.pressureAction(&r, props)
+	pressureAction(d, &r, props)
 	if e, there := props["entry"]; there && l.pressureEntry(d, &r, e.value) {
 		if where, there := props["where"]; there {
-			d.pressureWhere(&r, where.value)
+			pressureWhere(d, &r, where.value)
 		}
 	}
 	return r, len(l.findings) == before
 }
 
 // pressureAction reads `shorten: to 5m` or `release: to 85%`.
-func (d *document) pressureAction(r *keyspace.Pressure, props map[string]property) {
+func pressureAction(d *document, r *keyspace.Pressure, props map[string]property) {
 	shorten, shortens := props["shorten"]
 	release, releases := props["release"]
 	if shortens == releases {
@@ -76,7 +76,7 @@ func (d *document) pressureAction(r *keyspace.Pressure, props map[string]propert
 		return
 	}
 	if shortens {
-		if text, ok := d.behindTo(shorten.value, "shorten", "to 5m"); ok {
+		if text, ok := behindTo(d, shorten.value, "shorten", "to 5m"); ok {
 			var err error
 			if r.Shorten, err = keyspace.ParseDuration(text); err != nil {
 				d.report("KW307", d.at(shorten.value), "as in to 5m", "shorten: %v", err)
@@ -84,8 +84,8 @@ func (d *document) pressureAction(r *keyspace.Pressure, props map[string]propert
 		}
 		return
 	}
-	if text, ok := d.behindTo(release.value, "release", "to 85%"); ok {
-		if r.Release = d.percent(release.value, "release", text, "to 85%"); r.Release > r.At && r.At > 0 {
+	if text, ok := behindTo(d, release.value, "release", "to 85%"); ok {
+		if r.Release = percent(d, release.value, "release", text, "to 85%"); r.Release > r.At && r.At > 0 {
 			d.report("KW309", d.at(release.value), fmt.Sprintf("to less than %d%%", r.At),
 				"releasing begins at %d%% and ends at %d%%", r.At, r.Release)
 		}
@@ -93,7 +93,7 @@ func (d *document) pressureAction(r *keyspace.Pressure, props map[string]propert
 }
 
 // behindTo returns what is after the word to.
-func (d *document) behindTo(n *yaml.Node, what, example string) (string, bool) {
+func behindTo(d *document, n *yaml.Node, what, example string) (string, bool) {
 	text, ok := d.scalarText(n, what)
 	if !ok {
 		return "", false
@@ -106,7 +106,7 @@ func (d *document) behindTo(n *yaml.Node, what, example string) (string, bool) {
 }
 
 // percent reads a whole percentage below a hundred.
-func (d *document) percent(n *yaml.Node, what, text, example string) int {
+func percent(d *document, n *yaml.Node, what, text, example string) int {
 	if n.Kind != yaml.ScalarNode {
 		d.wrongKind(n, what, "a percentage like 80%")
 		return 0
@@ -121,25 +121,19 @@ func (d *document) percent(n *yaml.Node, what, text, example string) int {
 }
 
 func (l *loader) pressureEntry(d *document, r *keyspace.Pressure, n *yaml.Node) bool {
-	name, ok := d.text(n, "entry")
-	if !ok {
+	if r.Entry = l.entryNamed(d, n, "entry"); r.Entry == nil {
 		return false
 	}
-	i := slices.IndexFunc(l.ks.Entries, func(e *keyspace.Entry) bool { return e.Name == name })
-	if i < 0 {
-		l.mustKnow(l.declared("entry"), name, d.at(n))
-		return false
-	}
-	if r.Entry = l.ks.Entries[i]; r.Entry.Construct != keyspace.Entity {
+	if r.Entry.Construct != keyspace.Entity {
 		d.report("KW309", d.at(n), "name an entity",
-			"%s is a %s; under pressure the items of an entity go, with their entries in indexes", name, r.Entry.Type)
+			"%s is a %s; under pressure the items of an entity go, with their entries in indexes", r.Entry.Name, r.Entry.Type)
 		return false
 	}
 	return true
 }
 
 // pressureWhere reads `where: {priority: 1..3}`.
-func (d *document) pressureWhere(r *keyspace.Pressure, n *yaml.Node) {
+func pressureWhere(d *document, r *keyspace.Pressure, n *yaml.Node) {
 	fields := d.mapping(n, "where")
 	if len(fields) != 1 {
 		if n.Kind == yaml.MappingNode {
@@ -172,10 +166,10 @@ func (d *document) pressureWhere(r *keyspace.Pressure, n *yaml.Node) {
 				"the index %s of %s is kept per {%s}, and not all of those are known", r.Index.Name, r.Entry.Name, p.Name)
 		}
 	}
-	r.Values = d.pressureValues(r, fields[0])
+	r.Values = pressureValues(d, r, fields[0])
 }
 
-func (d *document) pressureValues(r *keyspace.Pressure, v property) []string {
+func pressureValues(d *document, r *keyspace.Pressure, v property) []string {
 	text, ok := d.scalarText(v.value, v.name)
 	if !ok {
 		return nil

@@ -231,12 +231,12 @@ func identifier(name string, camel bool) string {
 }
 
 // oneOf reads a list whose items are words of a fixed set.
-func (d *document) oneOf(n *yaml.Node, what string, words []string) []string {
+func (r *reader) oneOf(n *yaml.Node, what string, words []string) []string {
 	var out []string
-	for _, item := range d.list(n, what) {
+	for _, item := range r.list(n, what) {
 		if !slices.Contains(words, item.Value) {
-			fix := cmp.Or(d.near(item.Value, words), "one of: "+strings.Join(words, ", "))
-			d.report("KW301", d.at(item), fix, "%q is nothing that %s knows", item.Value, what)
+			fix := cmp.Or(r.near(item.Value, words), "one of: "+strings.Join(words, ", "))
+			r.report("KW301", r.at(item), fix, "%q is nothing that %s knows", item.Value, what)
 			continue
 		}
 		out = append(out, item.Value)
@@ -245,52 +245,52 @@ func (d *document) oneOf(n *yaml.Node, what string, words []string) []string {
 }
 
 // choice reads one word of a fixed set, "" for anything else.
-func (d *document) choice(n *yaml.Node, what string, words []string) string {
+func (r *reader) choice(n *yaml.Node, what string, words []string) string {
 	if n.Kind == yaml.SequenceNode {
-		d.wrongKind(n, what, "one of "+strings.Join(words, ", "))
+		r.wrongKind(n, what, "one of "+strings.Join(words, ", "))
 		return ""
 	}
-	return strings.Join(d.oneOf(n, what, words), "")
+	return strings.Join(r.oneOf(n, what, words), "")
 }
 
-func (d *document) duration(props map[string]property, name string) time.Duration {
+func (r *reader) duration(props map[string]property, name string) time.Duration {
 	p, ok := props[name]
 	if !ok {
 		return 0
 	}
-	text, ok := d.scalarText(p.value, name)
+	text, ok := r.scalarText(p.value, name)
 	if !ok {
 		return 0
 	}
 	dur, err := keyspace.ParseDuration(text)
 	if fault, ok := errors.AsType[*keyspace.TTLError](err); ok {
-		d.report("KW307", d.within(p.value, fault.Offset, fault.Length), fault.Fix, "%s: %s", name, fault.Message)
+		r.report("KW307", r.within(p.value, fault.Offset, fault.Length), fault.Fix, "%s: %s", name, fault.Message)
 	}
 	return dur
 }
 
-func (d *document) number(props map[string]property, name string, min int64) int64 {
+func (r *reader) number(props map[string]property, name string, min int64) int64 {
 	p, ok := props[name]
 	if !ok {
 		return 0
 	}
 	n, err := strconv.ParseInt(p.value.Value, 10, 64)
 	if p.value.Tag == "!!str" && err == nil {
-		d.report("KW005", d.at(p.value), "write "+p.value.Value+" without quotes", "%s must be a number, not text", name)
+		r.report("KW005", r.at(p.value), "write "+p.value.Value+" without quotes", "%s must be a number, not text", name)
 		return n
 	}
 	if err != nil || n < min || p.value.Kind != yaml.ScalarNode {
-		d.report("KW307", d.at(p.value), meantNumber(p.value.Value), "%s must be a whole number of at least %d, not %s", name,
+		r.report("KW307", r.at(p.value), meantNumber(p.value.Value), "%s must be a whole number of at least %d, not %s", name,
 			min, kindName(p.value))
 	}
 	return n
 }
 
 // truth reads a property that is true or false.
-func (d *document) truth(props map[string]property, name string) bool {
+func (r *reader) truth(props map[string]property, name string) bool {
 	p, ok := props[name]
 	if ok && !is(p.value, true) && !is(p.value, false) {
-		d.report("KW005", d.at(p.value), "write true or false", "%s must be true or false, not %s", name, kindName(p.value))
+		r.report("KW005", r.at(p.value), "write true or false", "%s must be true or false, not %s", name, kindName(p.value))
 	}
 	return ok && is(p.value, true)
 }
@@ -301,12 +301,12 @@ func is(n *yaml.Node, truth bool) bool {
 }
 
 // doc reads a text for people.
-func (d *document) doc(props map[string]property) string {
+func (r *reader) doc(props map[string]property) string {
 	p, ok := props["doc"]
 	if !ok {
 		return ""
 	}
-	text, _ := d.text(p.value, "doc")
+	text, _ := r.text(p.value, "doc")
 	return text
 }
 
@@ -321,16 +321,42 @@ func hasKey(n *yaml.Node, names ...string) bool {
 }
 
 // about reads the properties that entries and channels share.
-func (d *document) about(props map[string]property, owner string) (doc, own string, readers []string) {
+func (r *reader) about(props map[string]property, owner string) (doc, own string, readers []string) {
 	own = owner
 	if p, ok := props["doc"]; ok {
-		doc, _ = d.text(p.value, "doc")
+		doc, _ = r.text(p.value, "doc")
 	}
 	if p, ok := props["owner"]; ok {
-		own, _ = d.text(p.value, "owner")
+		own, _ = r.text(p.value, "owner")
 	}
 	if p, ok := props["readers"]; ok {
-		readers = d.texts(p.value, "readers")
+		readers = r.texts(p.value, "readers")
 	}
 	return strings.TrimSpace(doc), own, readers
+}
+
+// names reads a list of names and notes where each is.
+func (r *reader) names(props map[string]property, name, what string, at map[string]keyspace.Pos) []string {
+	p, ok := props[name]
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, n := range r.list(p.value, name+" of "+what) {
+		out = append(out, n.Value)
+		at[name+"."+n.Value] = r.at(n)
+	}
+	return out
+}
+
+// retired reads a list of names that are gone for good.
+func (r *reader) retired(props map[string]property, name string) (out []keyspace.Retired) {
+	p, ok := props[name]
+	if !ok {
+		return nil
+	}
+	for _, n := range r.list(p.value, name) {
+		out = append(out, keyspace.Retired{Name: n.Value, Pos: r.at(n)})
+	}
+	return out
 }

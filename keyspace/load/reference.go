@@ -1,8 +1,8 @@
 package load
 
 import (
-	"cmp"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/keywright/keywright/keyspace"
 )
@@ -35,7 +35,7 @@ func (l *loader) references() {
 				keyed(name, e.At["keys."+name])
 			}
 		}
-		for _, action := range sortedKeys(e.Emits) {
+		for _, action := range slices.Sorted(maps.Keys(e.Emits)) {
 			l.mustKnow(channels, e.Emits[action], e.At["emits."+action])
 		}
 	}
@@ -48,32 +48,3 @@ func (l *loader) references() {
 		}
 	}
 }
-
-// nameSet holds the names of one kind of thing.
-type nameSet struct {
-	kind   string
-	sorted []string
-	known  map[string]bool
-}
-
-// declared returns the names taken for a kind, also of entries with faults: a
-// reference to one of those is no second fault.
-func (l *loader) declared(kind string) nameSet {
-	set := nameSet{kind: kind, known: map[string]bool{}}
-	for _, key := range sortedKeys(l.places) {
-		if name, ok := strings.CutPrefix(key, kind+" "); ok {
-			set.sorted, set.known[name] = append(set.sorted, name), true
-		}
-	}
-	return set
-}
-
-func (l *loader) mustKnow(set nameSet, name string, at keyspace.Pos) {
-	if !set.known[name] {
-		l.anywhere().report("KW301", at, cmp.Or(l.anywhere().near(name, set.sorted), "declare it, or remove the name"),
-			"there is no %s %q", set.kind, name)
-	}
-}
-
-// anywhere reports at positions that know their file.
-func (l *loader) anywhere() *reader { return &reader{out: &l.findings} }

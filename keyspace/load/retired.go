@@ -30,15 +30,3 @@ func (l *loader) sectionRetired(d *document) {
 		l.ks.Retired = append(l.ks.Retired, r)
 	}
 }
-
-// retired reads a list of names that are gone for good.
-func (d *document) retired(props map[string]property, name string) (out []keyspace.Retired) {
-	p, ok := props[name]
-	if !ok {
-		return nil
-	}
-	for _, n := range d.list(p.value, name) {
-		out = append(out, keyspace.Retired{Name: n.Value, Pos: d.at(n)})
-	}
-	return out
-}

@@ -14,7 +14,7 @@ import (
 )
 
 // typeOf resolves the text of a scalar type and marks its var as used.
-func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bool) {
+func (s *scope) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bool) {
 	if n.Kind == yaml.SequenceNode {
 		d.report("KW005", d.at(n), meantEnum(n, what), "%s must be text, not a list", what)
 		return scalar.Type{}, false
@@ -23,17 +23,17 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 	if !ok {
 		return scalar.Type{}, false
 	}
-	if l.room <= 0 && strings.HasPrefix(text, "/") { // reading an expression makes its states
+	if s.room <= 0 && strings.HasPrefix(text, "/") { // reading an expression makes its states
 		d.report("KW103", d.at(n), simpler, "%s: "+tooManyStates, what, maxStates)
 		return scalar.Type{}, false
 	}
-	t, err := scalar.Parse(text, l.useVar)
+	t, err := scalar.Parse(text, s.useVar)
 	var fault *scalar.SyntaxError
 	if errors.As(err, &fault) {
 		word := strings.Fields(text[fault.Offset:] + " .")[0]
 		fix := proposal(fault.Proposal)
 		if fault.Offset == 0 { // the name of the type itself
-			fix = cmp.Or(meantType(text, word), nearKey(&d.reader, word, l.vars, scalarNames...), fix)
+			fix = cmp.Or(meantType(text, word), nearKey(&d.reader, word, s.vars, scalarNames...), fix)
 		}
 		d.report("KW103", d.within(n, fault.Offset, len(word)), fix, "%s: %s", what, fault.Message)
 		return t, false
@@ -41,17 +41,17 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 	if !d.isText(n, what) { // a var with such a name
 		return t, false
 	}
-	if !l.affords(t) {
+	if !s.affords(t) {
 		d.report("KW103", d.at(n), simpler, "%s: "+tooManyStates, what, maxStates)
 		return t, false
 	}
 	if t.Kind == scalar.JSON && t.File != "" {
 		file, _, _ := strings.Cut(t.File, "#")
 		target := path.Join(d.dir, file)
-		l.mustExist(d, n, target, what+": the schema file "+target, "create it, or write json without a file")
+		s.mustExist(d, n, target, what+": the schema file "+target, "create it, or write json without a file")
 		t.File = path.Join(d.dir, t.File)
 	}
-	l.spells(d.at(n), 1, t)
+	s.spells(d.at(n), 1, t)
 	return t, true
 }
 
@@ -67,25 +67,25 @@ var scalarNames = func() []string {
 }()
 
 // mustExist reports a file beside the declaration that is not there.
-func (l *loader) mustExist(d *document, n *yaml.Node, target, what, fix string) {
+func (s *scope) mustExist(d *document, n *yaml.Node, target, what, fix string) {
 	if !fs.ValidPath(target) {
 		d.report("KW308", d.at(n), "name a file below the folder of the first file, relative to this one",
 			"%s leads outside of the declaration's folder", what)
 		return
 	}
-	if _, err := fs.Stat(l.fsys, target); err != nil {
+	if _, err := fs.Stat(s.fsys, target); err != nil {
 		d.report("KW308", d.at(n), fix, "%s does not exist", what)
 	}
 }
 
 // useVar answers what a name means. A var may be declared after its use,
 // also in another file; one that refers to itself stays unknown.
-func (l *loader) useVar(name string) (scalar.Type, bool) {
-	if p, ok := l.pending[name]; ok {
-		delete(l.pending, name)
-		l.declare(p.d, p.property)
+func (s *scope) useVar(name string) (scalar.Type, bool) {
+	if p, ok := s.pending[name]; ok {
+		delete(s.pending, name)
+		s.declare(p.d, p.property)
 	}
-	v, ok := l.vars[name]
+	v, ok := s.vars[name]
 	if !ok {
 		return scalar.Type{}, false
 	}
@@ -96,7 +96,7 @@ func (l *loader) useVar(name string) (scalar.Type, bool) {
 }
 
 // fields reads a mapping of names to types.
-func (l *loader) fields(d *document, props map[string]property, name, what string) []keyspace.Field {
+func (s *scope) fields(d *document, props map[string]property, name, what string) []keyspace.Field {
 	p, ok := props[name]
 	if !ok {
 		return nil
@@ -108,7 +108,7 @@ func (l *loader) fields(d *document, props map[string]property, name, what strin
 				"%s of %s: a mapping has at most %d fields", name, what, MaxFields)
 			break
 		}
-		if t, ok := l.typeOf(d, f.value, "the type of "+f.name); ok {
+		if t, ok := s.typeOf(d, f.value, "the type of "+f.name); ok {
 			out = append(out, keyspace.Field{Name: f.name, Type: t, Pos: d.at(f.key)})
 		}
 	}
@@ -126,26 +126,26 @@ const simpler = "give vars simpler types: an expression like [ab]*a[ab]{12} need
 
 // affords reports whether there is room for the expression of a type, if it is one, and
 // takes the room.
-func (l *loader) affords(t scalar.Type) bool {
-	if t.Kind != scalar.Regexp || l.priced[t.Expr] {
+func (s *scope) affords(t scalar.Type) bool {
+	if t.Kind != scalar.Regexp || s.priced[t.Expr] {
 		return true
 	}
-	if l.room <= 0 {
+	if s.room <= 0 {
 		return false
 	}
-	l.priced[t.Expr] = true
+	s.priced[t.Expr] = true
 	if lang, err := t.Value(); err == nil && lang != nil {
-		l.room -= len(lang.DFA.Final)
+		s.room -= len(lang.DFA.Final)
 	}
-	return l.room > 0
+	return s.room > 0
 }
 
 // affordsPattern is affords for a pattern that was read.
-func (l *loader) affordsPattern(p *pattern.Pattern) bool {
+func (s *scope) affordsPattern(p *pattern.Pattern) bool {
 	for _, place := range p.Placeholders() {
 		if place.Type.Kind == scalar.Regexp {
-			l.room -= len(p.DFA().Final)
-			return l.room > 0
+			s.room -= len(p.DFA().Final)
+			return s.room > 0
 		}
 	}
 	return true
@@ -153,44 +153,34 @@ func (l *loader) affordsPattern(p *pattern.Pattern) bool {
 
 // affordsPatterns takes the room of n more patterns. It reports false when there is none, which is said
 // once, at the first place without room.
-func (l *loader) affordsPatterns(at keyspace.Pos, n int) bool {
-	l.patterns += n
-	if l.patterns > MaxPatterns {
-		l.tooMuch(at, "patterns, with those that constructs and old names add", MaxPatterns)
+func (s *scope) affordsPatterns(at keyspace.Pos, n int) bool {
+	s.patterns += n
+	if s.patterns > MaxPatterns {
+		s.tooMuch(at, "patterns, with those that constructs and old names add", MaxPatterns)
 	}
-	return !l.over
+	return !s.over
 }
 
 // spells takes the room for the words of an enum that is used at n more places, where nearly all that is made of a
 // declaration has them: automata, code, documents.
-func (l *loader) spells(at keyspace.Pos, n int, t scalar.Type) {
+func (s *scope) spells(at keyspace.Pos, n int, t scalar.Type) {
 	if t.Kind != scalar.Enum || n == 0 {
 		return
 	}
 	for _, word := range t.Values {
-		l.spelt += n * (len(word) + 1)
+		s.spelt += n * (len(word) + 1)
 	}
-	if l.spelt > MaxEnumBytes {
-		l.tooMuch(at, "bytes of words of enums, counted wherever an enum is used", MaxEnumBytes)
+	if s.spelt > MaxEnumBytes {
+		s.tooMuch(at, "bytes of words of enums, counted wherever an enum is used", MaxEnumBytes)
 	}
 }
 
 // spellsIn is spells for the placeholders of n patterns that are like one.
-func (l *loader) spellsIn(at keyspace.Pos, n int, p *pattern.Pattern) {
+func (s *scope) spellsIn(at keyspace.Pos, n int, p *pattern.Pattern) {
 	if p == nil {
 		return
 	}
 	for _, place := range p.Placeholders() {
-		l.spells(at, n, place.Type)
+		s.spells(at, n, place.Type)
 	}
-}
-
-// tooMuch says that more is declared than is read.
-func (l *loader) tooMuch(at keyspace.Pos, what string, most int) {
-	if !l.over {
-		l.anywhere().report("KW008", at,
-			"divide it into declarations of their own: each is checked, and generates code, alone",
-			"a declaration has at most %d %s", most, what)
-	}
-	l.over = true
 }

@@ -13,7 +13,7 @@ import (
 // script has no key of its own: it names those of other entries.
 func (b *builder) script() {
 	what := "the entry " + b.e.Name
-	s := &keyspace.ScriptSpec{Keys: b.names(b.d, b.props, "keys", what, b.e.At)}
+	s := &keyspace.ScriptSpec{Keys: b.d.names(b.props, "keys", what, b.e.At)}
 	b.e.Script = s
 	if p, ok := b.props["file"]; !ok {
 		b.d.report("KW006", b.e.Pos, "add file: scripts/"+b.e.Name+".lua", "%s has no file", what)

@@ -26,31 +26,17 @@ func (l *loader) sectionEvents(d *document) {
 		if prop, ok := props["with"]; ok {
 			e.With = d.texts(prop.value, "with")
 		}
-		e.Deletes = l.names(d, props, "deletes", what, e.At)
-		e.Emits = l.names(d, props, "emits", what, e.At)
+		e.Deletes = d.names(props, "deletes", what, e.At)
+		e.Emits = d.names(props, "emits", what, e.At)
 		l.ks.Events = append(l.ks.Events, e)
 	}
-}
-
-// names reads a list of names and notes where each is.
-func (l *loader) names(d *document, props map[string]property, name, what string, at map[string]keyspace.Pos) []string {
-	p, ok := props[name]
-	if !ok {
-		return nil
-	}
-	var out []string
-	for _, n := range d.list(p.value, name+" of "+what) {
-		out = append(out, n.Value)
-		at[name+"."+n.Value] = d.at(n)
-	}
-	return out
 }
 
 // maxKeep bounds `keep` of a clean-up rule.
 const maxKeep = 10_000
 
 // keep reads how many of the newest keys stay.
-func (d *document) keep(props map[string]property) int {
+func keep(d *document, props map[string]property) int {
 	n := d.number(props, "keep", 1)
 	if n > maxKeep {
 		d.report("KW307", d.at(props["keep"].value), "", "keep is at most %d, not %d", maxKeep, n)
@@ -86,7 +72,7 @@ func (l *loader) sectionCleanup(d *document) {
 			continue
 		}
 		c.Idle, c.Older = d.duration(props, "idle"), d.duration(props, "older")
-		c.Keep = d.keep(props)
+		c.Keep = keep(d, props)
 		said := 0
 		for _, name := range []string{"idle", "older", "keep"} {
 			if _, ok := props[name]; ok {

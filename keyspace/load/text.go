@@ -14,6 +14,9 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
+// MaxFileBytes bounds a file of a declaration.
+const MaxFileBytes = 1 << 20
+
 // readFile asks what the name leads to before it opens it: opening a pipe would
 // wait for a writer.
 func readFile(fsys fs.FS, name string) ([]byte, string) {

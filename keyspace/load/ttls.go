@@ -10,7 +10,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-func (l *loader) sectionTTLs(d *document) {
+func (s *scope) sectionTTLs(d *document) {
 	p, ok := d.props["ttls"]
 	if !ok {
 		return
@@ -28,14 +28,14 @@ func (l *loader) sectionTTLs(d *document) {
 			t = undecided
 		}
 		t.Name = v.name
-		if known, taken := l.ttls[v.name]; taken {
+		if known, taken := s.ttls[v.name]; taken {
 			if known.TTL.Text != t.Text {
 				d.report("KW004", d.at(v.key), "rename one of them", "the ttl %s is %s at %s:%d", v.name, known.TTL.Text,
 					known.Pos.File, known.Pos.Line)
 			}
 			continue
 		}
-		l.ttls[v.name] = &keyspace.NamedTTL{Name: v.name, TTL: t, Pos: d.at(v.key), Used: !ok}
+		s.ttls[v.name] = &keyspace.NamedTTL{Name: v.name, TTL: t, Pos: d.at(v.key), Used: !ok}
 	}
 }
 
@@ -55,8 +55,8 @@ func (d *document) parseTTL(n *yaml.Node) (keyspace.TTL, bool) {
 }
 
 // ttl resolves a `ttl` property: a name or a TTL written in place.
-func (l *loader) ttl(d *document, n *yaml.Node) keyspace.TTL {
-	if named, ok := l.ttls[n.Value]; ok && n.Kind == yaml.ScalarNode && d.isText(n, "ttl") {
+func (s *scope) ttl(d *document, n *yaml.Node) keyspace.TTL {
+	if named, ok := s.ttls[n.Value]; ok && n.Kind == yaml.ScalarNode && d.isText(n, "ttl") {
 		named.Used = true
 		t := named.TTL
 		t.Pos = d.at(n)
@@ -64,7 +64,7 @@ func (l *loader) ttl(d *document, n *yaml.Node) keyspace.TTL {
 	}
 	if first, rest, _ := strings.Cut(n.Value, " "); n.Kind == yaml.ScalarNode && isName(first) && n.Tag == "!!str" &&
 		n.Value != "none" && n.Value != "any" {
-		l.unknownTTL(d, n, first, rest)
+		s.unknownTTL(d, n, first, rest)
 		return keyspace.TTL{Policy: keyspace.TTLAny, Text: "any", Pos: d.at(n)}
 	}
 	t, ok := d.parseTTL(n)
@@ -79,13 +79,13 @@ func isName(text string) bool {
 	return text != "" && strings.IndexByte("0123456789-+~.", text[0]) < 0
 }
 
-func (l *loader) unknownTTL(d *document, n *yaml.Node, name, rest string) {
-	if _, named := l.ttls[name]; named || name == "none" || name == "any" {
+func (s *scope) unknownTTL(d *document, n *yaml.Node, name, rest string) {
+	if _, named := s.ttls[name]; named || name == "none" || name == "any" {
 		d.report("KW201", d.within(n, len(name)+1, len(rest)), "declare another one under ttls that says so",
 			"nothing may follow %s", name)
 		return
 	}
-	fix := cmp.Or(nearKey(&d.reader, n.Value, l.ttls, "none", "any"),
+	fix := cmp.Or(nearKey(&d.reader, n.Value, s.ttls, "none", "any"),
 		"declare it under ttls, or write a duration like 30s, none or any")
 	d.report("KW201", d.at(n), fix, "%q is neither a duration nor a name from ttls", n.Value)
 }

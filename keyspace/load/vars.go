@@ -13,10 +13,10 @@ import (
 // sectionVars notes the vars of all files before it reads the types, since one
 // may refer to another. The first declaration of a name counts; a later one
 // must say the same.
-func (l *loader) sectionVars() {
+func (s *scope) sectionVars() {
 	var again []pendingVar
 	var names []string
-	for _, d := range l.docs {
+	for _, d := range s.docs {
 		p, ok := d.props["vars"]
 		if !ok {
 			continue
@@ -25,36 +25,42 @@ func (l *loader) sectionVars() {
 			if !d.name(v, "a var", true) || !d.notAType(v) {
 				continue
 			}
-			if _, taken := l.pending[v.name]; taken {
+			if _, taken := s.pending[v.name]; taken {
 				again = append(again, pendingVar{v, d})
 				continue
 			}
-			l.pending[v.name] = pendingVar{v, d}
+			s.pending[v.name] = pendingVar{v, d}
 			names = append(names, v.name)
 		}
 	}
 	for _, name := range names {
-		if p, ok := l.pending[name]; ok {
-			delete(l.pending, name)
-			l.declare(p.d, p.property)
+		if p, ok := s.pending[name]; ok {
+			delete(s.pending, name)
+			s.declare(p.d, p.property)
 		}
 	}
 	for _, p := range again {
-		l.sameVar(p.d, p.property)
+		s.sameVar(p.d, p.property)
 	}
 }
 
-func (l *loader) declare(d *document, v property) {
-	t, ok := l.varType(d, v)
-	l.vars[v.name] = &keyspace.Var{Name: v.name, Type: t, Pos: d.at(v.key), Used: !ok,
-		Retired: l.retiredWords(d, v, t, ok)}
+// pendingVar represents a var as it is in its file.
+type pendingVar struct {
+	property
+	d *document
+}
+
+func (s *scope) declare(d *document, v property) {
+	t, ok := s.varType(d, v)
+	s.vars[v.name] = &keyspace.Var{Name: v.name, Type: t, Pos: d.at(v.key), Used: !ok,
+		Retired: s.retiredWords(d, v, t, ok)}
 }
 
 // varType reads what a var is: a type, or a type with a default.
-func (l *loader) varType(d *document, v property) (t scalar.Type, ok bool) {
+func (s *scope) varType(d *document, v property) (t scalar.Type, ok bool) {
 	what := "the type of " + v.name
 	if v.value.Kind != yaml.MappingNode || !hasKey(v.value, childProperties["vars"]...) {
-		t, ok = l.typeOf(d, v.value, what)
+		t, ok = s.typeOf(d, v.value, what)
 		t.Var, t.Default = "", ""
 		return t, ok
 	}
@@ -64,18 +70,18 @@ func (l *loader) varType(d *document, v property) (t scalar.Type, ok bool) {
 		d.report("KW006", d.at(v.value), "add type: …", "the var %s has no type", v.name)
 		return t, false
 	}
-	t, ok = l.typeOf(d, word.value, what)
+	t, ok = s.typeOf(d, word.value, what)
 	if t.Var, t.Default = "", ""; !ok {
 		return t, false
 	}
 	if p, there := props["default"]; there {
-		t.Default = l.defaultOf(d, v.name, p.value, t)
+		t.Default = s.defaultOf(d, v.name, p.value, t)
 	}
 	return t, true
 }
 
 // retiredWords reads the words that the enum of a var had.
-func (l *loader) retiredWords(d *document, v property, t scalar.Type, sound bool) []keyspace.Retired {
+func (s *scope) retiredWords(d *document, v property, t scalar.Type, sound bool) []keyspace.Retired {
 	if v.value.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -97,7 +103,7 @@ var withDefault = []scalar.Kind{scalar.Text, scalar.UUID, scalar.ULID, scalar.He
 	scalar.Regexp}
 
 // defaultOf reads what a placeholder is when it is left out.
-func (l *loader) defaultOf(d *document, name string, n *yaml.Node, t scalar.Type) string {
+func (s *scope) defaultOf(d *document, name string, n *yaml.Node, t scalar.Type) string {
 	what := "the default of " + name
 	text, ok := d.scalarText(n, what)
 	if !ok || !d.isText(n, what) {
@@ -122,10 +128,10 @@ func (l *loader) defaultOf(d *document, name string, n *yaml.Node, t scalar.Type
 	return text
 }
 
-func (l *loader) sameVar(d *document, v property) {
-	t, ok := l.varType(d, v)
-	known := l.vars[v.name]
-	known.Retired = append(known.Retired, l.retiredWords(d, v, t, ok)...)
+func (s *scope) sameVar(d *document, v property) {
+	t, ok := s.varType(d, v)
+	known := s.vars[v.name]
+	known.Retired = append(known.Retired, s.retiredWords(d, v, t, ok)...)
 	if ok && t.Default != "" && t.Default != known.Type.Default {
 		d.report("KW004", d.at(v.key), "write the same default in both files, or in one", "the default of %s is %q at %s:%d",
 			v.name,
