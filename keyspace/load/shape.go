@@ -5,29 +5,30 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
 // sectionShape reads the naming law: segments with their separators, `[…]`
 // around optional ones at the end.
-func (l *loader) sectionShape(d *document) {
-	p, ok := d.props["shape"]
+func (l *loader) sectionShape(d *scope.Document) {
+	p, ok := d.Props["shape"]
 	if !ok {
 		return
 	}
-	text, ok := d.text(p.value, "shape")
+	text, ok := d.Text(p.Value, "shape")
 	if !ok {
 		return
 	}
-	if d.space != nil {
-		text = pattern.Moved(text, d.space.Default, d.space.Name)
+	if d.Space != nil {
+		text = pattern.Moved(text, d.Space.Default, d.Space.Name)
 	}
 	parts, err := l.shapeParts(text)
 	if err != nil {
-		d.report("KW106", d.at(p.value), `as in "{purpose}:{domain}:{resource}[:{id}]"`, "shape: %v", err)
+		d.Report("KW106", d.At(p.Value), `as in "{purpose}:{domain}:{resource}[:{id}]"`, "shape: %v", err)
 		return
 	}
-	l.ks.Shapes = append(l.ks.Shapes, &keyspace.Shape{Text: text, Parts: parts, Pos: d.at(p.value)})
+	l.KS.Shapes = append(l.KS.Shapes, &keyspace.Shape{Text: text, Parts: parts, Pos: d.At(p.Value)})
 }
 
 func (l *loader) shapeParts(text string) ([]keyspace.ShapePart, error) {
@@ -65,7 +66,7 @@ func (l *loader) shapeParts(text string) ([]keyspace.ShapePart, error) {
 			return nil, fmt.Errorf("a part is empty")
 		case segment[0] == '{' && strings.IndexAny(segment[1:], "{}") == len(segment)-2:
 			part.Name = segment[1 : len(segment)-1]
-			if t, ok := l.useVar(part.Name); ok {
+			if t, ok := l.UseVar(part.Name); ok {
 				part.Type = &t
 			}
 		case strings.ContainsAny(segment, "{}"):

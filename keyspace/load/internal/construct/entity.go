@@ -1,4 +1,4 @@
-package load
+package construct
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
@@ -17,14 +19,14 @@ import (
 // entity is a hash with fixed fields and a zset per index; beside them
 // when each item ends, in which indexes it is, and who sweeps.
 func (b *builder) entity() {
-	fields := b.fields(b.d, b.props, "fields", b.e.Name)
+	fields := b.Fields(b.d, b.props, "fields", b.e.Name)
 	b.addMain(&keyspace.Key{Fields: fields})
 	if p, ok := b.props["fields"]; len(fields) == 0 &&
-		(!ok || p.value.Kind == yaml.MappingNode && len(p.value.Content) == 0) {
-		b.d.report("KW006", b.e.Pos, "add fields: {name: text}", "the entity %s has no fields", b.e.Name)
+		(!ok || p.Value.Kind == yaml.MappingNode && len(p.Value.Content) == 0) {
+		b.d.Report("KW006", b.e.Pos, "add fields: {name: text}", "the entity %s has no fields", b.e.Name)
 	}
 	if p, ok := b.props["index"]; ok {
-		for _, v := range b.d.mapping(p.value, "the index of "+b.e.Name) {
+		for _, v := range b.d.Mapping(p.Value, "the index of "+b.e.Name) {
 			b.index(v)
 		}
 	}
@@ -32,10 +34,10 @@ func (b *builder) entity() {
 	b.ttlRule()
 	b.bookkeeping()
 	if p, ok := b.props["emits"]; ok {
-		for name, v := range b.d.known(p.value, "emits", childProperties["emits"]) {
-			if channel, ok := b.d.text(v.value, name); ok {
+		for name, v := range b.d.Known(p.Value, "emits", scope.Properties["emits"]) {
+			if channel, ok := b.d.Text(v.Value, name); ok {
 				b.e.Emits[name] = channel
-				b.e.At["emits."+name] = b.d.at(v.value)
+				b.e.At["emits."+name] = b.d.At(v.Value)
 			}
 		}
 	}
@@ -62,7 +64,7 @@ func (b *builder) bookkeeping() {
 			Score: &scalar.Type{Kind: scalar.UnixMS},
 			Doc:   "In a cluster: which " + b.e.Name + " is being changed, and when another may finish that."}, base, "pending")
 	} else {
-		b.addRole(&keyspace.Key{Role: "sweep", Kind: keyspace.String, TTL: atMost(sweepTTL), Value: &scalar.Type{},
+		b.addRole(&keyspace.Key{Role: "sweep", Kind: keyspace.String, TTL: scope.AtMost(sweepTTL), Value: &scalar.Type{},
 			Doc: "Which process cleans up after each " + b.e.Name + " that has expired."}, base, "sweep")
 	}
 }
@@ -102,28 +104,28 @@ func (b *builder) stamps() {
 	kinds := map[string][]scalar.Kind{"created": {scalar.UnixMS, scalar.UnixS}, "updated": {scalar.UnixMS, scalar.UnixS},
 		"version": {scalar.Int}}
 	unit := scalar.Int // none yet
-	props := b.d.known(p.value, "stamps", childProperties["stamps"])
+	props := b.d.Known(p.Value, "stamps", scope.Properties["stamps"])
 	for _, name := range []string{"created", "updated", "version"} {
 		v, ok := props[name]
 		if !ok {
 			continue
 		}
-		text, ok := b.d.text(v.value, name)
+		text, ok := b.d.Text(v.Value, name)
 		if !ok {
 			continue
 		}
 		f, own := b.field(text)
-		b.e.At["stamps."+name] = b.d.at(v.value)
+		b.e.At["stamps."+name] = b.d.At(v.Value)
 		switch {
 		case !own:
-			b.d.report("KW304", b.d.at(v.value), b.d.near(text, b.fieldNames()), "%s stamps %q, which is not a field of it",
+			b.d.Report("KW304", b.d.At(v.Value), b.d.Near(text, b.fieldNames()), "%s stamps %q, which is not a field of it",
 				b.e.Name, text)
 		case !slices.Contains(kinds[name], f.Type.Kind) || f.Type.Encrypted ||
 			name == "version" && !f.Type.Is([]byte("9007199254740992")):
-			b.d.report("KW304", b.d.at(v.value), "version: int, created and updated: unix_ms or unix_s",
+			b.d.Report("KW304", b.d.At(v.Value), "version: int, created and updated: unix_ms or unix_s",
 				"the server cannot stamp %s, which is %s", text, f.Type)
 		case name != "version" && unit != scalar.Int && unit != f.Type.Kind:
-			b.d.report("KW304", b.d.at(v.value), "the same type for both", "%s has stamps in two units of time", b.e.Name)
+			b.d.Report("KW304", b.d.At(v.Value), "the same type for both", "%s has stamps in two units of time", b.e.Name)
 		default:
 			*at[name] = text
 			if name != "version" {
@@ -146,20 +148,20 @@ func (b *builder) ttlRule() {
 	if !ok {
 		return
 	}
-	lines := b.d.mapping(p.value, "ttl_by")
+	lines := b.d.Mapping(p.Value, "ttl_by")
 	if len(lines) != 1 {
-		b.d.report("KW304", b.d.at(p.value), "as in ttl_by: {priority: {1..3: 5m}}", "ttl_by of %s names one field, not %d",
+		b.d.Report("KW304", b.d.At(p.Value), "as in ttl_by: {priority: {1..3: 5m}}", "ttl_by of %s names one field, not %d",
 			b.e.Name, len(lines))
 		return
 	}
-	f, own := b.field(lines[0].name)
+	f, own := b.field(lines[0].Name)
 	if !own {
-		b.d.report("KW304", b.d.at(lines[0].key), b.d.near(lines[0].name, b.fieldNames()),
-			"ttl_by of %s looks at %q, which is not a field of it", b.e.Name, lines[0].name)
+		b.d.Report("KW304", b.d.At(lines[0].Key), b.d.Near(lines[0].Name, b.fieldNames()),
+			"ttl_by of %s looks at %q, which is not a field of it", b.e.Name, lines[0].Name)
 		return
 	}
-	rule := &keyspace.TTLRule{Field: f.Name, Pos: b.d.at(p.value)}
-	for _, v := range b.d.mapping(lines[0].value, "ttl_by") {
+	rule := &keyspace.TTLRule{Field: f.Name, Pos: b.d.At(p.Value)}
+	for _, v := range b.d.Mapping(lines[0].Value, "ttl_by") {
 		if c, ok := b.ttlCase(f, v); ok {
 			rule.Cases = append(rule.Cases, c)
 		}
@@ -167,30 +169,30 @@ func (b *builder) ttlRule() {
 	b.e.TTLBy = rule
 }
 
-func (b *builder) ttlCase(f keyspace.Field, v property) (c keyspace.TTLCase, ok bool) {
-	c.Word = v.name
-	c.TTL = b.d.duration(map[string]property{"ttl_by": v}, "ttl_by")
+func (b *builder) ttlCase(f keyspace.Field, v node.Property) (c keyspace.TTLCase, ok bool) {
+	c.Word = v.Name
+	c.TTL = b.d.Duration(map[string]node.Property{"ttl_by": v}, "ttl_by")
 	switch f.Type.Kind {
 	case scalar.Int:
-		low, high, ranged := strings.Cut(v.name, "..")
+		low, high, ranged := strings.Cut(v.Name, "..")
 		var err1, err2 error
 		c.Low, err1 = strconv.ParseInt(low, 10, 64)
 		c.High, err2 = strconv.ParseInt(cmp.Or(high, low), 10, 64)
 		ok = err1 == nil && err2 == nil && c.Low <= c.High && ranged == (high != "")
 	case scalar.Enum:
 		c.Low, c.High = 1, 0
-		ok = slices.Contains(f.Type.Values, v.name)
+		ok = slices.Contains(f.Type.Values, v.Name)
 	}
 	if !ok {
-		b.d.report("KW304", b.d.at(v.key), "a number, a range like 1..3, or a word of the enum",
-			"%q is no case of %s, which is %s", v.name, f.Name, f.Type)
+		b.d.Report("KW304", b.d.At(v.Key), "a number, a range like 1..3, or a word of the enum",
+			"%q is no case of %s, which is %s", v.Name, f.Name, f.Type)
 		return c, false
 	}
 	if t := b.e.TTL; t.Policy == keyspace.TTLExpires && (c.TTL < t.Min || c.TTL > t.Max) {
-		b.d.report("KW201", b.d.at(v.value), fmt.Sprintf("between %s and %s, or other bounds", keyspace.FormatDuration(t.Min),
+		b.d.Report("KW201", b.d.At(v.Value), fmt.Sprintf("between %s and %s, or other bounds", keyspace.FormatDuration(t.Min),
 			keyspace.FormatDuration(t.Max)), "%s for %s %s is outside of the ttl of %s, which is %s",
 			keyspace.FormatDuration(c.TTL), f.Name,
-			v.name, b.e.Name, t.Text)
+			v.Name, b.e.Name, t.Text)
 	}
 	return c, true
 }
@@ -199,9 +201,9 @@ func (b *builder) ttlCase(f keyspace.Field, v property) (c keyspace.TTLCase, ok 
 const expires = "expires"
 
 // index reads `field: pattern`, `expires: pattern` or `field+score: pattern`.
-func (b *builder) index(v property) {
+func (b *builder) index(v node.Property) {
 	sound := b.indexFields(v)
-	p := b.pattern(b.d, v.value, "the index "+v.name+" of "+b.e.Name, func(name string) (scalar.Type, bool) {
+	p := b.Pattern(b.d, v.Value, "the index "+v.Name+" of "+b.e.Name, func(name string) (scalar.Type, bool) {
 		f, known := b.field(name)
 		f.Type.Default = ""     // an item has what its field has
 		f.Type.Optional = false // an item without the field is in no index of it
@@ -211,14 +213,14 @@ func (b *builder) index(v property) {
 		return
 	}
 	ix := b.indexOf(v, p)
-	ix.Key = b.add(&keyspace.Key{Role: "index." + v.name, Kind: keyspace.ZSet, Score: &scalar.Type{Kind: scalar.Int},
+	ix.Key = b.add(&keyspace.Key{Role: "index." + v.Name, Kind: keyspace.ZSet, Score: &scalar.Type{Kind: scalar.Int},
 		TTL:     b.indexTTL(),
-		Pattern: p, Pos: ix.Pos, Member: b.idType(), Doc: "Index of " + b.e.Name + " by " + v.name + "."})
+		Pattern: p, Pos: ix.Pos, Member: b.idType(), Doc: "Index of " + b.e.Name + " by " + v.Name + "."})
 	if ix.Score != "" {
 		ix.Key.Score = b.scoreType(v, ix.Score)
 	}
 	b.e.Index = append(b.e.Index, ix)
-	b.e.At["index."+v.name] = ix.Pos
+	b.e.At["index."+v.Name] = ix.Pos
 }
 
 // field returns a field of the entity being built.
@@ -238,18 +240,18 @@ func (b *builder) field(name string) (keyspace.Field, bool) {
 }
 
 // indexFields checks the fields an index is named after.
-func (b *builder) indexFields(v property) bool {
-	names := strings.Split(v.name, "+")
+func (b *builder) indexFields(v node.Property) bool {
+	names := strings.Split(v.Name, "+")
 	if len(names) > 2 {
-		b.d.report("KW304", b.d.at(v.key), "as in a+b: a zset per value of a, sorted by b",
-			"the index %s of %s has more than two fields", v.name, b.e.Name)
+		b.d.Report("KW304", b.d.At(v.Key), "as in a+b: a zset per value of a, sorted by b",
+			"the index %s of %s has more than two fields", v.Name, b.e.Name)
 		return false
 	}
 	for _, name := range names {
 		_, own := b.field(name)
 		switch {
 		case own && name == expires:
-			b.d.report("KW304", b.d.at(v.key), "rename the field",
+			b.d.Report("KW304", b.d.At(v.Key), "rename the field",
 				"%s has a field expires, which is also the built-in name of the expiry time", b.e.Name)
 			return false
 		case !own && name != expires:
@@ -257,7 +259,7 @@ func (b *builder) indexFields(v property) bool {
 			for _, f := range b.e.Keys[0].Fields {
 				known = append(known, f.Name)
 			}
-			b.d.report("KW304", b.d.at(v.key), b.d.near(name, known), "%s has an index over %q, which is not a field of it",
+			b.d.Report("KW304", b.d.At(v.Key), b.d.Near(name, known), "%s has an index over %q, which is not a field of it",
 				b.e.Name, name)
 			return false
 		}
@@ -267,17 +269,17 @@ func (b *builder) indexFields(v property) bool {
 
 // indexOf decides from name and pattern what an index is: a zset per value, or one over
 // all items; sorted by a field, or by the ids.
-func (b *builder) indexOf(v property, p *pattern.Pattern) keyspace.Index {
-	ix := keyspace.Index{Name: v.name, Pos: b.d.at(v.value)}
-	first, score, compound := strings.Cut(v.name, "+")
+func (b *builder) indexOf(v node.Property, p *pattern.Pattern) keyspace.Index {
+	ix := keyspace.Index{Name: v.Name, Pos: b.d.At(v.Value)}
+	first, score, compound := strings.Cut(v.Name, "+")
 	named := slices.ContainsFunc(p.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == first })
 	switch {
 	case named && first == expires:
-		b.d.report("KW304", ix.Pos, "remove {expires} from the pattern: one zset, scored by it",
+		b.d.Report("KW304", ix.Pos, "remove {expires} from the pattern: one zset, scored by it",
 			"there is no index per expiry time")
 	case compound && !named:
-		b.d.report("KW304", ix.Pos, "add {"+first+"} to the pattern",
-			"the index %s of %s is one zset per value of %s, but its pattern has no {%s}", v.name, b.e.Name, first, first)
+		b.d.Report("KW304", ix.Pos, "add {"+first+"} to the pattern",
+			"the index %s of %s is one zset per value of %s, but its pattern has no {%s}", v.Name, b.e.Name, first, first)
 	}
 	if compound || named {
 		ix.Field, ix.Score = first, score
@@ -288,16 +290,16 @@ func (b *builder) indexOf(v property, p *pattern.Pattern) keyspace.Index {
 }
 
 // scoreType returns the type of the scores of an index.
-func (b *builder) scoreType(v property, name string) *scalar.Type {
+func (b *builder) scoreType(v node.Property, name string) *scalar.Type {
 	f, own := b.field(name)
 	if !own {
 		return &scalar.Type{Kind: scalar.UnixMS} // expires
 	}
 	if f.Type.Encrypted {
-		b.d.report("KW304", b.d.at(v.key), "index another field: an index holds its values in plain text",
+		b.d.Report("KW304", b.d.At(v.Key), "index another field: an index holds its values in plain text",
 			"%s is encrypted and cannot be the score of an index", name)
 	} else if !isNumber(f.Type) {
-		b.d.report("KW304", b.d.at(v.key), fmt.Sprintf("for an index per value put {%s} into the pattern", name),
+		b.d.Report("KW304", b.d.At(v.Key), fmt.Sprintf("for an index per value put {%s} into the pattern", name),
 			"%s is %s and cannot be the score of an index", name, f.Type)
 	}
 	return &f.Type

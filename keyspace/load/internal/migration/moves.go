@@ -1,4 +1,4 @@
-package load
+package migration
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/route"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
@@ -40,33 +42,33 @@ var moveExamples = map[string]string{
 // move reads one move; nil if too little of it can be used.
 func (m *migrant) move(n *yaml.Node, part *keyspace.Part) *keyspace.Move {
 	if n.Kind != yaml.MappingNode {
-		m.d.wrongKind(n, "a move", "a mapping with from and to")
+		m.d.WrongKind(n, "a move", "a mapping with from and to")
 		return nil
 	}
-	props := m.d.known(n, "a move", childProperties["move"])
-	mv := &keyspace.Move{Pos: m.d.at(n), At: map[string]keyspace.Pos{}}
+	props := m.d.Known(n, "a move", scope.Properties["move"])
+	mv := &keyspace.Move{Pos: m.d.At(n), At: map[string]keyspace.Pos{}}
 	for name, p := range props {
-		mv.At[name] = m.d.at(p.value)
+		mv.At[name] = m.d.At(p.Value)
 	}
 	for _, need := range []string{"from", "to"} {
 		if _, there := props[need]; !there {
-			m.d.report("KW006", mv.Pos, "add "+need+": "+moveExamples[need], "a move has no %s", need)
+			m.d.Report("KW006", mv.Pos, "add "+need+": "+moveExamples[need], "a move has no %s", need)
 		}
 	}
 	from, there := props["from"]
 	usable := there
 	if there {
-		mv.Source, mv.From, usable = m.sourcePath(from.value)
+		mv.Source, mv.From, usable = m.sourcePath(from.Value)
 	}
 	if to, there := props["to"]; there {
-		mv.To = m.entryNamed(m.d, to.value, "to")
+		mv.To = m.EntryNamed(m.d, to.Value, "to")
 	}
 	if mv.To == nil || !usable {
 		return nil
 	}
 	mv.Kind, mv.Name = mv.To.Record(), moveName(part, mv.To)
 	if mv.Kind == "" {
-		m.d.report("KW311", mv.At["to"], "name an entry that holds data", "nothing can be moved to %s, which is a %s",
+		m.d.Report("KW311", mv.At["to"], "name an entry that holds data", "nothing can be moved to %s, which is a %s",
 			mv.To.Name, mv.To.Type)
 		return nil
 	}
@@ -88,17 +90,17 @@ func moveName(part *keyspace.Part, e *keyspace.Entry) string {
 	return part.Name + "." + e.Name
 }
 
-func (m *migrant) moveProps(mv *keyspace.Move, props map[string]property, s moveShape) {
+func (m *migrant) moveProps(mv *keyspace.Move, props map[string]node.Property, s moveShape) {
 	allowed := append([]string{"from", "to", "with", "ttl", "kept", "except"}, append(slices.Clone(s.need), s.may...)...)
-	for _, name := range childProperties["move"] {
+	for _, name := range scope.Properties["move"] {
 		if p, there := props[name]; there && !slices.Contains(allowed, name) {
-			m.d.report("KW311", m.d.at(p.key), "remove it; here it is "+strings.Join(append(s.need, s.may...), ", "),
+			m.d.Report("KW311", m.d.At(p.Key), "remove it; here it is "+strings.Join(append(s.need, s.may...), ", "),
 				"a move to %s, which is a %s, has no %s", mv.To.Name, mv.To.Type, name)
 		}
 	}
 	for _, name := range s.need {
 		if _, there := props[name]; !there {
-			m.d.report("KW311", mv.Pos, "add "+name+": "+moveExamples[name], "a move to %s, which is a %s, has no %s",
+			m.d.Report("KW311", mv.Pos, "add "+name+": "+moveExamples[name], "a move to %s, which is a %s, has no %s",
 				mv.To.Name, mv.To.Type, name)
 		}
 	}
@@ -118,66 +120,66 @@ func (m *migrant) moveProps(mv *keyspace.Move, props map[string]property, s move
 }
 
 // except reads which texts of captures are not moved.
-func (m *migrant) except(mv *keyspace.Move, props map[string]property) {
+func (m *migrant) except(mv *keyspace.Move, props map[string]node.Property) {
 	p, there := props["except"]
 	if !there {
 		return
 	}
 	mv.Except = map[string][]string{}
-	for _, v := range m.d.mapping(p.value, "except") {
-		mv.At["except."+v.name] = m.d.at(v.value)
-		if known := mv.Captures(); !slices.Contains(known, v.name) {
-			m.d.report("KW312", m.d.at(v.key), cmp.Or(m.d.near(v.name, known), "remove it"), "except: from captures no {%s}",
-				v.name)
+	for _, v := range m.d.Mapping(p.Value, "except") {
+		mv.At["except."+v.Name] = m.d.At(v.Value)
+		if known := mv.Captures(); !slices.Contains(known, v.Name) {
+			m.d.Report("KW312", m.d.At(v.Key), cmp.Or(m.d.Near(v.Name, known), "remove it"), "except: from captures no {%s}",
+				v.Name)
 			continue
 		}
-		mv.Except[v.name] = m.d.texts(v.value, v.name)
+		mv.Except[v.Name] = m.d.Texts(v.Value, v.Name)
 	}
 }
 
 // optionalTerm reads a property that is a term of a type, nil if it is absent.
-func (m *migrant) optionalTerm(mv *keyspace.Move, props map[string]property, name string,
+func (m *migrant) optionalTerm(mv *keyspace.Move, props map[string]node.Property, name string,
 	typ *scalar.Type) *route.Term {
 	p, there := props[name]
 	if !there {
 		return nil
 	}
-	t, ok := m.term(p.value, name, mv)
+	t, ok := m.term(p.Value, name, mv)
 	if !ok {
 		return nil
 	}
-	m.fits(mv, p.value, name, t, typ)
+	m.fits(mv, p.Value, name, t, typ)
 	return &t
 }
 
 // with binds each placeholder of the key: by with, else by the capture of its
 // name.
-func (m *migrant) with(mv *keyspace.Move, props map[string]property) {
-	given := map[string]property{}
+func (m *migrant) with(mv *keyspace.Move, props map[string]node.Property) {
+	given := map[string]node.Property{}
 	places := mv.To.Keys[0].Pattern.Placeholders()
 	if p, there := props["with"]; there {
-		for _, v := range m.d.mapping(p.value, "with") {
-			if given[v.name] = v; !mv.To.Keys[0].Pattern.Has(v.name) {
+		for _, v := range m.d.Mapping(p.Value, "with") {
+			if given[v.Name] = v; !mv.To.Keys[0].Pattern.Has(v.Name) {
 				var known []string
 				for _, p := range places {
 					known = append(known, p.Name)
 				}
-				m.d.report("KW312", m.d.at(v.key), cmp.Or(m.d.near(v.name, known), "remove it"), "the key of %s has no {%s}",
-					mv.To.Name, v.name)
+				m.d.Report("KW312", m.d.At(v.Key), cmp.Or(m.d.Near(v.Name, known), "remove it"), "the key of %s has no {%s}",
+					mv.To.Name, v.Name)
 			}
 		}
 	}
 	for _, p := range places {
 		if v, there := given[p.Name]; there {
-			if t, ok := m.term(v.value, p.Name, mv); ok {
-				m.fits(mv, v.value, p.Name, t, &p.Type)
-				mv.With = append(mv.With, keyspace.Bound{Name: p.Name, Term: t, Pos: m.d.at(v.value)})
-				mv.At["with."+p.Name] = m.d.at(v.value)
+			if t, ok := m.term(v.Value, p.Name, mv); ok {
+				m.fits(mv, v.Value, p.Name, t, &p.Type)
+				mv.With = append(mv.With, keyspace.Bound{Name: p.Name, Term: t, Pos: m.d.At(v.Value)})
+				mv.At["with."+p.Name] = m.d.At(v.Value)
 			}
 			continue
 		}
 		if !slices.Contains(mv.Captures(), p.Name) {
-			m.d.report("KW312", mv.At["from"],
+			m.d.Report("KW312", mv.At["from"],
 				fmt.Sprintf("capture it, as in /{%s}, or say it: with: {%s: .…}", p.Name, p.Name),
 				"nothing says what {%s} of %s is", p.Name, mv.To.Name)
 			continue
@@ -188,21 +190,21 @@ func (m *migrant) with(mv *keyspace.Move, props map[string]property) {
 
 // moveFields reads where the fields of an item, hash or stream entry come from: a
 // field that is not named is the member of its name.
-func (m *migrant) moveFields(mv *keyspace.Move, props map[string]property) {
+func (m *migrant) moveFields(mv *keyspace.Move, props map[string]node.Property) {
 	declared := mv.To.Keys[0].Fields
 	if mv.Kind != keyspace.ItemRecord && mv.Kind != keyspace.HashRecord && mv.Kind != keyspace.EntryRecord {
 		return
 	}
-	given := map[string]property{}
+	given := map[string]node.Property{}
 	var names []string
 	for _, f := range declared {
 		names = append(names, f.Name)
 	}
 	if p, there := props["fields"]; there {
-		for _, v := range m.d.mapping(p.value, "fields") {
-			if given[v.name] = v; !slices.Contains(names, v.name) {
-				m.d.report("KW311", m.d.at(v.key), cmp.Or(m.d.near(v.name, names), "remove it"), "%s has no field %q", mv.To.Name,
-					v.name)
+		for _, v := range m.d.Mapping(p.Value, "fields") {
+			if given[v.Name] = v; !slices.Contains(names, v.Name) {
+				m.d.Report("KW311", m.d.At(v.Key), cmp.Or(m.d.Near(v.Name, names), "remove it"), "%s has no field %q", mv.To.Name,
+					v.Name)
 			}
 		}
 	}
@@ -214,39 +216,39 @@ func (m *migrant) moveFields(mv *keyspace.Move, props map[string]property) {
 		}
 		b := keyspace.Bound{Name: f.Name, Term: route.Term{Whole: true, Members: []string{f.Name}}, Pos: mv.Pos}
 		if there {
-			t, ok := m.term(v.value, f.Name, mv)
+			t, ok := m.term(v.Value, f.Name, mv)
 			if !ok {
 				continue
 			}
-			b.Term, b.Pos = t, m.d.at(v.value)
+			b.Term, b.Pos = t, m.d.At(v.Value)
 			mv.At["fields."+f.Name] = b.Pos
-			m.fits(mv, v.value, f.Name, t, &declared[i].Type)
+			m.fits(mv, v.Value, f.Name, t, &declared[i].Type)
 		}
 		mv.Fields = append(mv.Fields, b)
 	}
 }
 
 // moveTTL reads when records end.
-func (m *migrant) moveTTL(mv *keyspace.Move, props map[string]property) {
+func (m *migrant) moveTTL(mv *keyspace.Move, props map[string]node.Property) {
 	p, there := props["ttl"]
 	if !there {
 		return
 	}
-	if p.value.Kind != yaml.MappingNode {
-		m.d.wrongKind(p.value, "the ttl of a move", "a mapping like {from: iso8601(.posted_at)} or {until: unix_s(.ends_at)}")
+	if p.Value.Kind != yaml.MappingNode {
+		m.d.WrongKind(p.Value, "the ttl of a move", "a mapping like {from: iso8601(.posted_at)} or {until: unix_s(.ends_at)}")
 		return
 	}
-	ttl := m.d.known(p.value, "the ttl of a move", childProperties["move ttl"])
-	out := &keyspace.TTLSource{Over: keyspace.OverReject, Pos: m.d.at(p.value)}
+	ttl := m.d.Known(p.Value, "the ttl of a move", scope.Properties["move ttl"])
+	out := &keyspace.TTLSource{Over: keyspace.OverReject, Pos: m.d.At(p.Value)}
 	for name, into := range map[string]**route.Term{"from": &out.From, "until": &out.Until} {
 		v, there := ttl[name]
 		if !there {
 			continue
 		}
-		mv.At["ttl."+name] = m.d.at(v.value)
-		if t, ok := m.term(v.value, name, mv); ok {
+		mv.At["ttl."+name] = m.d.At(v.Value)
+		if t, ok := m.term(v.Value, name, mv); ok {
 			if *into = &t; !t.Instant() {
-				m.d.report("KW313", m.d.at(v.value),
+				m.d.Report("KW313", m.d.At(v.Value),
 					fmt.Sprintf("say how the time is written: iso8601(%s), unix_s(%s) or unix_ms(%s)", t, t, t),
 					"%s of a ttl is a time, and nothing says that %s is one", name, t)
 			}
@@ -254,55 +256,55 @@ func (m *migrant) moveTTL(mv *keyspace.Move, props map[string]property) {
 	}
 	_, from := ttl["from"]
 	if _, until := ttl["until"]; from == until {
-		m.d.report("KW006", out.Pos,
+		m.d.Report("KW006", out.Pos,
 			"add from: (the time from which the declared ttl counts) or until: (the time at which it ends)",
 			"the ttl of a move says either from or until")
 	}
 	if v, there := ttl["over"]; there {
-		if word := m.d.choice(v.value, "over", []string{string(keyspace.OverReject), string(keyspace.OverSkip)}); word != "" {
+		if word := m.d.Choice(v.Value, "over", []string{string(keyspace.OverReject), string(keyspace.OverSkip)}); word != "" {
 			out.Over = keyspace.Over(word)
 		}
 	}
 	if mv.To.TTL.Policy != keyspace.TTLExpires {
-		m.d.report("KW313", out.Pos, "remove it, or give the entry a ttl", "%s has ttl: %s, so its keys do not end at a time",
+		m.d.Report("KW313", out.Pos, "remove it, or give the entry a ttl", "%s has ttl: %s, so its keys do not end at a time",
 			mv.To.Name, mv.To.TTL.Text)
 	} else if sub := mv.Kind; sub != keyspace.StringRecord && sub != keyspace.HashRecord && sub != keyspace.ItemRecord {
-		m.d.report("KW313", out.Pos, "remove it: the ttl of the key counts from its last write",
+		m.d.Report("KW313", out.Pos, "remove it: the ttl of the key counts from its last write",
 			"a record of %s is only a part of its key, and has no end of its own", mv.To.Name)
 	}
 	mv.TTL = out
 }
 
 // kept reads which hash has the text of captures that cannot be had back.
-func (m *migrant) kept(mv *keyspace.Move, props map[string]property) {
+func (m *migrant) kept(mv *keyspace.Move, props map[string]node.Property) {
 	p, there := props["kept"]
 	if !there {
 		return
 	}
 	mv.Kept, mv.Told = map[string]*keyspace.Entry{}, map[string]route.Term{}
-	for _, v := range m.d.mapping(p.value, "kept") {
-		mv.At["kept."+v.name] = m.d.at(v.value)
-		if known := mv.Captures(); !slices.Contains(known, v.name) {
-			m.d.report("KW312", m.d.at(v.key), cmp.Or(m.d.near(v.name, known), "remove it"), "kept: from captures no {%s}",
-				v.name)
+	for _, v := range m.d.Mapping(p.Value, "kept") {
+		mv.At["kept."+v.Name] = m.d.At(v.Value)
+		if known := mv.Captures(); !slices.Contains(known, v.Name) {
+			m.d.Report("KW312", m.d.At(v.Key), cmp.Or(m.d.Near(v.Name, known), "remove it"), "kept: from captures no {%s}",
+				v.Name)
 			continue
 		}
-		if strings.HasPrefix(v.value.Value, ".") {
-			if t, ok := m.term(v.value, v.name, mv); ok {
-				mv.Told[v.name] = t
+		if strings.HasPrefix(v.Value.Value, ".") {
+			if t, ok := m.term(v.Value, v.Name, mv); ok {
+				mv.Told[v.Name] = t
 			}
 			continue
 		}
-		e := m.entryNamed(m.d, v.value, v.name)
+		e := m.EntryNamed(m.d, v.Value, v.Name)
 		if e == nil {
 			continue
 		}
 		if e.Record() != keyspace.FieldRecord {
-			m.d.report("KW311", m.d.at(v.value), "name a hash whose fields are these texts",
-				"%s keeps no {%s}: it is no hash with open fields", e.Name, v.name)
+			m.d.Report("KW311", m.d.At(v.Value), "name a hash whose fields are these texts",
+				"%s keeps no {%s}: it is no hash with open fields", e.Name, v.Name)
 			continue
 		}
-		mv.Kept[v.name] = e
+		mv.Kept[v.Name] = e
 	}
 }
 
@@ -313,12 +315,12 @@ func (m *migrant) ordered(mv *keyspace.Move) {
 	}
 	n := len(mv.From.Steps)
 	if n == 0 || mv.From.Steps[n-1].Kind != route.Element && mv.From.Steps[n-1].Kind != route.Place {
-		m.d.report("KW311", mv.At["from"], "end it with /[]",
+		m.d.Report("KW311", mv.At["from"], "end it with /[]",
 			"the records of %s are in an order, and the path does not end in an array", mv.To.Name)
 	}
 	for _, s := range mv.From.Steps[:max(0, n-1)] {
 		if s.Kind == route.Element {
-			m.d.report("KW311", mv.At["from"], "use /{#place}, and the place in the key",
+			m.d.Report("KW311", mv.At["from"], "use /{#place}, and the place in the key",
 				"one %s would be filled from several arrays", mv.To.Name)
 			return
 		}
@@ -358,15 +360,15 @@ func (m *migrant) fits(mv *keyspace.Move, n *yaml.Node, what string, t route.Ter
 		for _, k := range kinds {
 			names = append(names, k.String())
 		}
-		m.d.report("KW311", m.d.at(n), "declare it as one of "+strings.Join(names, ", "),
+		m.d.Report("KW311", m.d.At(n), "declare it as one of "+strings.Join(names, ", "),
 			"%s gives what is stored as %s, and the %s of %s is %s", t.Func, names[0], what, mv.To.Name, typ.Definition())
 		return
 	}
 	if typ.Kind == scalar.Bytes && t.Func == "" {
-		m.d.report("KW311", m.d.at(n), fmt.Sprintf("say how they are written: base64(%s)", t),
+		m.d.Report("KW311", m.d.At(n), fmt.Sprintf("say how they are written: base64(%s)", t),
 			"JSON has no bytes, and the %s of %s is bytes", what, mv.To.Name)
 	}
 	if typ.Kind != scalar.JSON && t.Whole && len(t.Members) == 0 && mv.Kind == keyspace.FieldRecord && what == "field" {
-		m.d.report("KW311", m.d.at(n), "name a member or a capture", "the whole record cannot be the name of its field")
+		m.d.Report("KW311", m.d.At(n), "name a member or a capture", "the whole record cannot be the name of its field")
 	}
 }

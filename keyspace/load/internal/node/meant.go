@@ -1,4 +1,4 @@
-package load
+package node
 
 import (
 	"fmt"
@@ -35,8 +35,8 @@ var otherSections = map[string]string{
 	"counters": "counter", "hashes": "hash", "sets": "set", "lists": "list", "strings": "string",
 }
 
-// misspelt says whether one of the properties was meant as the one that is missing.
-func misspelt(n *yaml.Node, missing string, known []string) bool {
+// Misspelt says whether one of the properties was meant as the one that is missing.
+func Misspelt(n *yaml.Node, missing string, known []string) bool {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
 		if !slices.Contains(known, name) &&
@@ -48,9 +48,9 @@ func misspelt(n *yaml.Node, missing string, known []string) bool {
 }
 
 // meant proposes what a property was meant as.
-func (r *reader) meant(name, what string, allowed []string) string {
+func (r *Reader) meant(name, what string, allowed []string) string {
 	if other := otherProperties[name]; slices.Contains(allowed, other) {
-		return proposal(other)
+		return Proposal(other)
 	}
 	if way := otherWays[name]; slices.Contains(allowed, way[0]) {
 		return way[1]
@@ -59,9 +59,9 @@ func (r *reader) meant(name, what string, allowed []string) string {
 		return "write its entries under keys, each with type: " + typ
 	}
 	if (name == "entries" || name == "patterns") && what == "the file" {
-		return proposal("keys")
+		return Proposal("keys")
 	}
-	return r.near(name, allowed)
+	return r.Near(name, allowed)
 }
 
 var (
@@ -70,22 +70,22 @@ var (
 	thousands  = regexp.MustCompile(`^(\d{1,12})([kKmM])$`)
 )
 
-// meantType proposes what the text of a scalar type was meant as, "" if nothing is
+// MeantType proposes what the text of a scalar type was meant as, "" if nothing is
 // known.
-func meantType(text, word string) string {
+func MeantType(text, word string) string {
 	switch {
 	case questioned.MatchString(word):
-		return proposal(strings.Replace(text, word, word[:len(word)-1], 1) + " optional")
+		return Proposal(strings.Replace(text, word, word[:len(word)-1], 1) + " optional")
 	case word == "optional" && len(text) > len(word):
-		return proposal(strings.TrimSpace(strings.Replace(text, word, "", 1)) + " optional")
+		return Proposal(strings.TrimSpace(strings.Replace(text, word, "", 1)) + " optional")
 	case bareRange.MatchString(word) && len(word) > len(".."):
-		return proposal("int " + text)
+		return Proposal("int " + text)
 	}
-	return proposal(otherNames[strings.ToLower(word)])
+	return Proposal(otherNames[strings.ToLower(word)])
 }
 
-// meantEnum proposes the enum that a list of words was meant as.
-func meantEnum(n *yaml.Node, what string) string {
+// MeantEnum proposes the enum that a list of words was meant as.
+func MeantEnum(n *yaml.Node, what string) string {
 	var words []string
 	for _, item := range n.Content {
 		words = append(words, item.Value)
@@ -97,7 +97,7 @@ func meantEnum(n *yaml.Node, what string) string {
 	if name, ok := strings.CutPrefix(what, "the type of "); ok {
 		text = name + ": " + text
 	}
-	return proposal(text)
+	return Proposal(text)
 }
 
 // meantNumber proposes the number that 10k was meant as.
@@ -107,31 +107,32 @@ func meantNumber(text string) string {
 		return ""
 	}
 	n, _ := strconv.ParseInt(m[1], 10, 64)
-	return proposal(strconv.FormatInt(n*map[string]int64{"k": 1000, "m": 1_000_000}[strings.ToLower(m[2])], 10))
+	return Proposal(strconv.FormatInt(n*map[string]int64{"k": 1000, "m": 1_000_000}[strings.ToLower(m[2])], 10))
 }
 
 // maxProposals ends the search for near names in a file that is wrong all
 // over: comparing everything with everything would take minutes.
 const maxProposals = 100
 
-// near proposes the candidate that word was probably meant to be, "" if none is
+// Near proposes the candidate that word was probably meant to be, "" if none is
 // near.
-func (r *reader) near(word string, candidates []string) string {
-	if len(*r.out) > maxProposals {
+func (r *Reader) Near(word string, candidates []string) string {
+	if len(*r.Out) > maxProposals {
 		return ""
 	}
-	return proposal(typo.Nearest(word, candidates))
+	return Proposal(typo.Nearest(word, candidates))
 }
 
-// nearKey returns near over the keys of a map and more.
-func nearKey[V any](r *reader, word string, m map[string]V, more ...string) string {
-	if len(*r.out) > maxProposals {
+// NearKey returns near over the keys of a map and more.
+func NearKey[V any](r *Reader, word string, m map[string]V, more ...string) string {
+	if len(*r.Out) > maxProposals {
 		return ""
 	}
-	return r.near(word, append(slices.Sorted(maps.Keys(m)), more...))
+	return r.Near(word, append(slices.Sorted(maps.Keys(m)), more...))
 }
 
-func proposal(text string) string {
+// Proposal returns the way out that asks whether a text was meant, "" if there is none.
+func Proposal(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package load
+package construct
 
 import (
 	"github.com/keywright/keywright/keyspace"

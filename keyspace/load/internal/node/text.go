@@ -1,4 +1,4 @@
-package load
+package node
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 // MaxFileBytes bounds a file of a declaration.
 const MaxFileBytes = 1 << 20
 
-// readFile asks what the name leads to before it opens it: opening a pipe would
+// ReadFile asks what the name leads to before it opens it: opening a pipe would
 // wait for a writer.
-func readFile(fsys fs.FS, name string) ([]byte, string) {
+func ReadFile(fsys fs.FS, name string) ([]byte, string) {
 	info, err := fs.Stat(fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -44,12 +44,12 @@ func readFile(fsys fs.FS, name string) ([]byte, string) {
 	return text, ""
 }
 
-// parse turns text into the root node, nil if it is not one YAML mapping.
-func (r *reader) parse(text []byte) *yaml.Node {
+// Parse turns text into the root node, nil if it is not one YAML mapping.
+func (r *Reader) Parse(text []byte) *yaml.Node {
 	if at, what := notText(text); what != "" {
 		line := 1 + bytes.Count(text[:at], []byte("\n"))
 		column := 1 + utf8.RuneCount(text[bytes.LastIndexByte(text[:at], '\n')+1:at])
-		r.report("KW001", keyspace.Pos{File: r.file, Line: line, Column: column},
+		r.Report("KW001", keyspace.Pos{File: r.File, Line: line, Column: column},
 			"save the file as UTF-8 with LF or CRLF line ends and without control characters", "%s is not text", what)
 		return nil
 	}
@@ -57,7 +57,7 @@ func (r *reader) parse(text []byte) *yaml.Node {
 	var doc, second yaml.Node
 	switch err := decode(decoder, &doc); {
 	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0:
-		r.report("KW006", keyspace.Pos{File: r.file, Line: 1, Column: 1}, "begin with keywright: 1", "the file is empty")
+		r.Report("KW006", keyspace.Pos{File: r.File, Line: 1, Column: 1}, "begin with keywright: 1", "the file is empty")
 		return nil
 	case err != nil:
 		r.syntax(err)
@@ -66,9 +66,9 @@ func (r *reader) parse(text []byte) *yaml.Node {
 	if err := decode(decoder, &second); !errors.Is(err, io.EOF) {
 		pos, _ := r.place(err)
 		if err == nil {
-			pos = r.at(&second)
+			pos = r.At(&second)
 		}
-		r.report("KW007", pos, "remove the --- and what follows, or move it to a file of its own",
+		r.Report("KW007", pos, "remove the --- and what follows, or move it to a file of its own",
 			"the file has a second document, which would be ignored")
 	}
 	return doc.Content[0]
@@ -134,29 +134,29 @@ var traps = []struct {
 }
 
 // syntax reports what the YAML parser refused and explains the usual traps.
-func (r *reader) syntax(err error) {
+func (r *Reader) syntax(err error) {
 	pos, message := r.place(err)
 	line := unquoted(r.line(pos.Line))
 	if at, name, lacks := r.lacksColon(pos.Line); lacks && strings.Contains(message, "mapping values are not allowed") {
-		r.report("KW002", at, "did you mean "+name+":?", "a name without a colon")
+		r.Report("KW002", at, "did you mean "+name+":?", "a name without a colon")
 		return
 	}
 	for _, trap := range traps {
 		if strings.Contains(message, trap.says) && (trap.line == nil || len(line) <= maxLine && trap.line.MatchString(line)) {
-			r.report(trap.code, pos, trap.fix, "%s", trap.message)
+			r.Report(trap.code, pos, trap.fix, "%s", trap.message)
 			return
 		}
 	}
-	r.report("KW002", pos, "", "%s", message)
+	r.Report("KW002", pos, "", "%s", message)
 }
 
 // place returns where the parser stopped, and why.
-func (r *reader) place(err error) (keyspace.Pos, string) {
+func (r *Reader) place(err error) (keyspace.Pos, string) {
 	var fault *yaml.LoadError
 	if errors.As(err, &fault) {
-		return keyspace.Pos{File: r.file, Line: max(1, fault.Mark.Line), Column: max(1, fault.Mark.Column)}, fault.Message
+		return keyspace.Pos{File: r.File, Line: max(1, fault.Mark.Line), Column: max(1, fault.Mark.Column)}, fault.Message
 	}
-	return keyspace.Pos{File: r.file, Line: 1, Column: 1}, fmt.Sprint(err)
+	return keyspace.Pos{File: r.File, Line: 1, Column: 1}, fmt.Sprint(err)
 }
 
 // bare is a line that lacks its colon.
@@ -168,7 +168,7 @@ func unquoted(line string) string { return quotedText.ReplaceAllString(line, `""
 var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\s#.*`)
 
 // lacksColon returns the line before another, empty ones left out, if it is a name alone.
-func (r *reader) lacksColon(line int) (keyspace.Pos, string, bool) {
+func (r *Reader) lacksColon(line int) (keyspace.Pos, string, bool) {
 	for line--; line >= 1; line-- {
 		text := unquoted(r.line(line))
 		if strings.TrimSpace(text) == "" || strings.HasPrefix(strings.TrimSpace(text), "#") {
@@ -178,25 +178,25 @@ func (r *reader) lacksColon(line int) (keyspace.Pos, string, bool) {
 		if m == nil {
 			return keyspace.Pos{}, "", false
 		}
-		return keyspace.Pos{File: r.file, Line: line, Column: len(m[1]) + 1, EndColumn: len(m[1]) + 1 + len(m[2])}, m[2], true
+		return keyspace.Pos{File: r.File, Line: line, Column: len(m[1]) + 1, EndColumn: len(m[1]) + 1 + len(m[2])}, m[2], true
 	}
 	return keyspace.Pos{}, "", false
 }
 
-// refuse reports YAML that the language does without: anchors, aliases and
+// Refuse reports YAML that the language does without: anchors, aliases and
 // explicit tags make a declaration that cannot be searched by eye.
-func (r *reader) refuse(n *yaml.Node) {
+func (r *Reader) Refuse(n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.AliasNode:
-		r.report("KW007", r.at(n), "write the value out; for a pattern that begins with *, put quotes around it",
+		r.Report("KW007", r.At(n), "write the value out; for a pattern that begins with *, put quotes around it",
 			"aliases (*%s) are not supported", n.Value)
 		return
 	case n.Anchor != "":
-		r.report("KW007", r.at(n), "write the value out where it is used", "anchors (&%s) are not supported", n.Anchor)
+		r.Report("KW007", r.At(n), "write the value out where it is used", "anchors (&%s) are not supported", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
-		r.report("KW007", r.at(n), "remove the tag", "explicit tags (%s) are not supported", n.Tag)
+		r.Report("KW007", r.At(n), "remove the tag", "explicit tags (%s) are not supported", n.Tag)
 	}
 	for _, c := range n.Content {
-		r.refuse(c)
+		r.Refuse(c)
 	}
 }

@@ -1,7 +1,8 @@
-package load
+package construct
 
 import (
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -11,16 +12,16 @@ import (
 func (b *builder) ranking() {
 	b.plainCollection()
 	b.ties()
-	b.e.Cached = b.d.duration(b.props, "cached")
+	b.e.Cached = b.d.Duration(b.props, "cached")
 	if b.e.Cached == 0 {
 		if p, ok := b.props["window"]; ok {
-			b.d.report("KW006", b.d.at(p.value), "add cached: 5m", "%s names its windows, but does not keep them", b.e.Name)
+			b.d.Report("KW006", b.d.At(p.Value), "add cached: 5m", "%s names its windows, but does not keep them", b.e.Name)
 		}
 		return
 	}
 	base := b.without(func(p pattern.Placeholder) bool { return p.Type.Kind == scalar.Date })
 	main := b.e.Keys[0]
-	b.addRole(&keyspace.Key{Role: "window", Kind: keyspace.ZSet, TTL: atMost(b.e.Cached), Member: main.Member,
+	b.addRole(&keyspace.Key{Role: "window", Kind: keyspace.ZSet, TTL: scope.AtMost(b.e.Cached), Member: main.Member,
 		Score: &scalar.Type{Kind: scalar.Float}, Doc: "The sum of " + b.e.Name + " over several periods."}, base,
 		"window:{window}")
 }
@@ -33,7 +34,7 @@ func (b *builder) ties() {
 	if !ok {
 		return
 	}
-	if word := b.d.choice(p.value, "ties", []string{string(keyspace.ByMember),
+	if word := b.d.Choice(p.Value, "ties", []string{string(keyspace.ByMember),
 		string(keyspace.FirstToReach)}); word != "" {
 		b.e.Ties = keyspace.Ties(word)
 	}
@@ -42,7 +43,7 @@ func (b *builder) ties() {
 		return
 	}
 	if main.Score == nil || main.Score.Kind != scalar.Int {
-		b.d.report("KW304", b.d.at(p.value), "score: int", "%s orders ties by who was first, which needs whole scores",
+		b.d.Report("KW304", b.d.At(p.Value), "score: int", "%s orders ties by who was first, which needs whole scores",
 			b.e.Name)
 	}
 	main.Score = &scalar.Type{Kind: scalar.Float} // as it is stored

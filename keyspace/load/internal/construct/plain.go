@@ -1,4 +1,4 @@
-package load
+package construct
 
 import (
 	"slices"
@@ -16,25 +16,25 @@ func (b *builder) plainString() {
 	if !ok {
 		return
 	}
-	if p.value.Kind != yaml.MappingNode {
+	if p.Value.Kind != yaml.MappingNode {
 		k.Value = b.optionalType("value")
 		return
 	}
-	if p.value.Style&yaml.FlowStyle != 0 && len(p.value.Content) == 2 && p.value.Content[1].Tag == "!!null" {
-		b.d.report("KW009", b.d.at(p.value), "put quotes around the whole value, or write the name of a type without braces",
+	if p.Value.Style&yaml.FlowStyle != 0 && len(p.Value.Content) == 2 && p.Value.Content[1].Tag == "!!null" {
+		b.d.Report("KW009", b.d.At(p.Value), "put quotes around the whole value, or write the name of a type without braces",
 			"value begins with {, which YAML reads as a mapping")
 		return
 	}
 	k.Value = &scalar.Type{Kind: scalar.JSON}
-	k.JSON = b.fields(b.d, b.props, "value", b.e.Name)
+	k.JSON = b.Fields(b.d, b.props, "value", b.e.Name)
 }
 
 // plainHash has fixed fields, or open ones of a name type and a value type.
 func (b *builder) plainHash() {
-	k := b.addMain(&keyspace.Key{Fields: b.fields(b.d, b.props, "fields", b.e.Name)})
+	k := b.addMain(&keyspace.Key{Fields: b.Fields(b.d, b.props, "fields", b.e.Name)})
 	k.Field, k.Item = b.optionalType("field"), b.optionalType("value")
 	if k.Fields != nil && (k.Field != nil || k.Item != nil) {
-		b.d.report("KW302", b.e.At["fields"], "keep one of the two", "%s has fixed fields and open ones", b.e.Name)
+		b.d.Report("KW302", b.e.At["fields"], "keep one of the two", "%s has fixed fields and open ones", b.e.Name)
 	}
 	if k.Item != nil && k.Field == nil {
 		k.Field = &scalar.Type{}
@@ -49,7 +49,7 @@ func (b *builder) plainCollection() {
 // numeric reports a score type that is not a number.
 func (b *builder) numeric(name string, t *scalar.Type) {
 	if t != nil && !isNumber(*t) {
-		b.d.report("KW304", b.e.At[name], "as in score: unix_ms", "a score is a number, and %s is not", t)
+		b.d.Report("KW304", b.e.At[name], "as in score: unix_ms", "a score is a number, and %s is not", t)
 	}
 }
 
@@ -58,9 +58,9 @@ func isNumber(t scalar.Type) bool {
 }
 
 func (b *builder) plainStream() {
-	b.addMain(&keyspace.Key{Fields: b.fields(b.d, b.props, "fields", b.e.Name)})
-	b.e.MaxLen = b.d.number(b.props, "maxlen", 1)
+	b.addMain(&keyspace.Key{Fields: b.Fields(b.d, b.props, "fields", b.e.Name)})
+	b.e.MaxLen = b.d.Number(b.props, "maxlen", 1)
 	if p, ok := b.props["groups"]; ok {
-		b.e.Groups = b.d.texts(p.value, "groups")
+		b.e.Groups = b.d.Texts(p.Value, "groups")
 	}
 }

@@ -1,4 +1,4 @@
-package load
+package node
 
 import (
 	"strconv"
@@ -9,10 +9,10 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// at returns the position of a node. A scalar whose text is on one line also has
+// At returns the position of a node. A scalar whose text is on one line also has
 // an end; the quotes belong to it.
-func (r *reader) at(n *yaml.Node) keyspace.Pos {
-	p := keyspace.Pos{File: r.file, Line: n.Line, Column: n.Column}
+func (r *Reader) At(n *yaml.Node) keyspace.Pos {
+	p := keyspace.Pos{File: r.File, Line: n.Line, Column: n.Column}
 	if n.Kind != yaml.ScalarNode {
 		return p
 	}
@@ -22,28 +22,28 @@ func (r *reader) at(n *yaml.Node) keyspace.Pos {
 	return p
 }
 
-// within returns the position of some bytes of a scalar's value, at least one
+// Within returns the position of some bytes of a scalar's value, at least one
 // character wide. Where the value is spread over several lines it is the place
 // of the whole scalar.
-func (r *reader) within(n *yaml.Node, offset, length int) keyspace.Pos {
+func (r *Reader) Within(n *yaml.Node, offset, length int) keyspace.Pos {
 	from, ok := r.column(n, offset)
 	if !ok {
 		return r.inBlock(n, offset, length)
 	}
 	to, _ := r.column(n, min(offset+length, len(n.Value)))
-	return keyspace.Pos{File: r.file, Line: n.Line, Column: from, EndColumn: max(to, from+1)}
+	return keyspace.Pos{File: r.File, Line: n.Line, Column: from, EndColumn: max(to, from+1)}
 }
 
 // inBlock returns within for a block scalar (`>-`, `|`) of one line.
-func (r *reader) inBlock(n *yaml.Node, offset, length int) keyspace.Pos {
+func (r *Reader) inBlock(n *yaml.Node, offset, length int) keyspace.Pos {
 	line := r.line(n.Line + 1)
 	value := strings.TrimRight(n.Value, "\n")
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || strings.TrimSpace(line) != value ||
 		offset+length > len(value) {
-		return r.at(n)
+		return r.At(n)
 	}
 	column := 1 + strings.Index(line, value) + utf8.RuneCountInString(value[:offset])
-	return keyspace.Pos{File: r.file, Line: n.Line + 1, Column: column,
+	return keyspace.Pos{File: r.File, Line: n.Line + 1, Column: column,
 		EndColumn: column + max(1, utf8.RuneCountInString(value[offset:offset+length]))}
 }
 
@@ -54,7 +54,7 @@ const maxLine = 4096
 // column returns where the byte at offset of a scalar's value is in the file. It
 // reads the source beside the value, escapes included, and gives up (false)
 // where they part: a block scalar, a value over several lines, a tag.
-func (r *reader) column(n *yaml.Node, offset int) (int, bool) {
+func (r *Reader) column(n *yaml.Node, offset int) (int, bool) {
 	source := r.line(n.Line)
 	if len(source) > maxLine {
 		return 0, false
@@ -116,9 +116,9 @@ func quotes(n *yaml.Node) int {
 }
 
 // line returns the text of a line, "" if there is none.
-func (r *reader) line(n int) string {
-	if n < 1 || n > len(r.lines) {
+func (r *Reader) line(n int) string {
+	if n < 1 || n > len(r.Lines) {
 		return ""
 	}
-	return r.lines[n-1]
+	return r.Lines[n-1]
 }

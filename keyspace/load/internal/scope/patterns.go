@@ -1,24 +1,25 @@
-package load
+package scope
 
 import (
 	"errors"
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// pattern parses a key pattern or channel. local answers placeholders before
+// Pattern parses a key pattern or channel. local answers placeholders before
 // the vars do: the fields of an entity in the patterns of its indexes.
-func (s *scope) pattern(d *document, n *yaml.Node, what string,
+func (s *Scope) Pattern(d *Document, n *yaml.Node, what string,
 	local func(string) (scalar.Type, bool)) *pattern.Pattern {
-	text, ok := d.text(n, what)
+	text, ok := d.Text(n, what)
 	if !ok {
 		return nil
 	}
-	if s.room <= 0 || !s.affordsPatterns(d.at(n), 1) {
+	if s.room <= 0 || !s.AffordsPatterns(d.At(n), 1) {
 		return nil // which is said of what needs them
 	}
 	p, err := pattern.Parse(text, func(name string) (scalar.Type, bool) {
@@ -27,12 +28,12 @@ func (s *scope) pattern(d *document, n *yaml.Node, what string,
 			t, ok = local(name)
 		}
 		if !ok {
-			t, ok = s.useVar(name)
+			t, ok = s.UseVar(name)
 		}
-		s.spells(d.at(n), 1, t)
+		s.spells(d.At(n), 1, t)
 		return t, ok
 	})
-	if s.over {
+	if s.Over {
 		return nil
 	}
 	var fault *pattern.SyntaxError
@@ -41,15 +42,15 @@ func (s *scope) pattern(d *document, n *yaml.Node, what string,
 		if fault.Ambiguous != nil {
 			code = "KW102"
 		}
-		fix := proposal(fault.Proposal)
+		fix := node.Proposal(fault.Proposal)
 		if strings.Contains(fault.Proposal, "{}") || strings.Trim(fault.Proposal, "{}_") == "" {
 			fix = "" // nothing of a name was there to propose
 		}
-		d.report(code, d.within(n, fault.Offset, fault.Length), fix, "%s: %s", what, fault.Message)
+		d.Report(code, d.Within(n, fault.Offset, fault.Length), fix, "%s: %s", what, fault.Message)
 		return nil
 	}
 	if !s.affordsPattern(p) {
-		d.report("KW101", d.at(n), simpler, "%s: "+tooManyStates, what, maxStates)
+		d.Report("KW101", d.At(n), simpler, "%s: "+tooManyStates, what, MaxStates)
 		return nil
 	}
 	return s.inNamespace(d, n, what, p)
@@ -58,8 +59,9 @@ func (s *scope) pattern(d *document, n *yaml.Node, what string,
 // escaped takes out what a backslash makes literal in a glob.
 var escaped = strings.NewReplacer(`\\`, "", `\{`, "", `\}`, "")
 
-func (d *document) glob(n *yaml.Node, section string) (keyspace.Glob, bool) {
-	text, ok := d.text(n, "a glob")
+// Glob reads a glob, which lies in the namespace of the file.
+func (d *Document) Glob(n *yaml.Node, section string) (keyspace.Glob, bool) {
+	text, ok := d.Text(n, "a glob")
 	if !ok {
 		return keyspace.Glob{}, false
 	}
@@ -68,12 +70,12 @@ func (d *document) glob(n *yaml.Node, section string) (keyspace.Glob, bool) {
 	}
 	p, err := pattern.Glob(text)
 	if err != nil {
-		d.report("KW104", d.at(n), "", "the glob cannot be used: %v", err)
+		d.Report("KW104", d.At(n), "", "the glob cannot be used: %v", err)
 		return keyspace.Glob{}, false
 	}
 	if strings.Contains(escaped.Replace(n.Value), "{") {
-		d.report("KW104", d.at(n), "write * where the placeholder is, as in poppo:temp:*; a literal brace is written \\{",
+		d.Report("KW104", d.At(n), "write * where the placeholder is, as in poppo:temp:*; a literal brace is written \\{",
 			"%q is a glob and has no placeholders: { is a literal brace here", n.Value)
 	}
-	return keyspace.Glob{Text: text, Pattern: p, Pos: d.at(n)}, true
+	return keyspace.Glob{Text: text, Pattern: p, Pos: d.At(n)}, true
 }

@@ -1,4 +1,4 @@
-package load
+package construct
 
 import (
 	"strconv"
@@ -11,7 +11,7 @@ func (b *builder) rateLimit() {
 	b.addMain(&keyspace.Key{})
 	b.e.Method = keyspace.GCRA
 	if p, ok := b.props["algorithm"]; ok {
-		if word := b.d.choice(p.value, "algorithm", []string{string(keyspace.GCRA), string(keyspace.Sliding),
+		if word := b.d.Choice(p.Value, "algorithm", []string{string(keyspace.GCRA), string(keyspace.Sliding),
 			string(keyspace.Fixed)}); word != "" {
 			b.e.Method = keyspace.Method(word)
 		}
@@ -20,10 +20,10 @@ func (b *builder) rateLimit() {
 	if !ok {
 		return
 	}
-	text, _ := b.d.scalarText(p.value, "rate")
+	text, _ := b.d.ScalarText(p.Value, "rate")
 	words := strings.Fields(text)
 	fail := func() {
-		b.d.report("KW307", b.d.at(p.value), "as in 100 per 1m, or 100 per 1m burst 20", "%q is not a rate", text)
+		b.d.Report("KW307", b.d.At(p.Value), "as in 100 per 1m, or 100 per 1m burst 20", "%q is not a rate", text)
 	}
 	if len(words) != 3 && len(words) != 5 || words[1] != "per" || len(words) == 5 && words[3] != "burst" {
 		fail()

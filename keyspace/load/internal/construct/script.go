@@ -1,4 +1,4 @@
-package load
+package construct
 
 import (
 	"cmp"
@@ -7,32 +7,33 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
 	yaml "go.yaml.in/yaml/v4"
 )
 
 // script has no key of its own: it names those of other entries.
 func (b *builder) script() {
 	what := "the entry " + b.e.Name
-	s := &keyspace.ScriptSpec{Keys: b.d.names(b.props, "keys", what, b.e.At)}
+	s := &keyspace.ScriptSpec{Keys: b.d.Names(b.props, "keys", what, b.e.At)}
 	b.e.Script = s
 	if p, ok := b.props["file"]; !ok {
-		b.d.report("KW006", b.e.Pos, "add file: scripts/"+b.e.Name+".lua", "%s has no file", what)
-	} else if text, ok := b.d.text(p.value, "file"); ok {
-		s.File = path.Join(b.d.dir, text)
-		s.Text = b.scriptText(p.value, s.File)
+		b.d.Report("KW006", b.e.Pos, "add file: scripts/"+b.e.Name+".lua", "%s has no file", what)
+	} else if text, ok := b.d.Text(p.Value, "file"); ok {
+		s.File = path.Join(b.d.Dir, text)
+		s.Text = b.scriptText(p.Value, s.File)
 	}
-	s.Args = b.fields(b.d, b.props, "args", what)
+	s.Args = b.Fields(b.d, b.props, "args", what)
 	if p, ok := b.props["returns"]; ok {
-		if t, ok := b.typeOf(b.d, p.value, "what "+b.e.Name+" returns"); ok {
+		if t, ok := b.TypeOf(b.d, p.Value, "what "+b.e.Name+" returns"); ok {
 			s.Returns = &t
 		}
 	}
 	s.Effect = keyspace.Writes
 	if p, ok := b.props["effect"]; ok {
-		text, _ := b.d.scalarText(p.value, "effect")
+		text, _ := b.d.ScalarText(p.Value, "effect")
 		if s.Effect = keyspace.Effect(text); !slices.Contains([]keyspace.Effect{keyspace.Reads, keyspace.Idempotent,
 			keyspace.Writes}, s.Effect) {
-			b.d.report("KW103", b.d.at(p.value), cmp.Or(b.d.near(text, []string{"reads", "idempotent", "writes"}),
+			b.d.Report("KW103", b.d.At(p.Value), cmp.Or(b.d.Near(text, []string{"reads", "idempotent", "writes"}),
 				"write reads, idempotent or writes"), "%s: %q is not what a script can do", what, text)
 		}
 	}
@@ -42,12 +43,12 @@ func (b *builder) script() {
 // it does.
 func (b *builder) scriptText(n *yaml.Node, file string) string {
 	if !fs.ValidPath(file) {
-		b.mustExist(b.d, n, file, "the script "+file, "create it")
+		b.MustExist(b.d, n, file, "the script "+file, "create it")
 		return ""
 	}
-	text, problem := readFile(b.fsys, file)
+	text, problem := node.ReadFile(b.FS, file)
 	if problem != "" {
-		b.d.report("KW308", b.d.at(n), "create it", "the script %s %s", file, problem)
+		b.d.Report("KW308", b.d.At(n), "create it", "the script %s %s", file, problem)
 	}
 	return string(text)
 }

@@ -1,4 +1,4 @@
-package load
+package construct
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
@@ -19,12 +21,12 @@ import (
 func (b *builder) queue() {
 	id := b.jobID()
 	b.addMain(&keyspace.Key{Member: &id})
-	b.e.Lease, b.e.Retry = b.d.duration(b.props, "lease"), int(b.d.number(b.props, "retry", 0))
-	b.e.Timeout = b.d.duration(b.props, "timeout")
+	b.e.Lease, b.e.Retry = b.d.Duration(b.props, "lease"), int(b.d.Number(b.props, "retry", 0))
+	b.e.Timeout = b.d.Duration(b.props, "timeout")
 	base := b.main
 	if p, ok := b.props["order"]; ok {
 		var ok bool
-		if b.e.Order, ok = b.d.text(p.value, "order"); ok {
+		if b.e.Order, ok = b.d.Text(p.Value, "order"); ok {
 			base = b.withoutOrder(p)
 		}
 	}
@@ -42,8 +44,8 @@ func (b *builder) queue() {
 	b.addRole(&keyspace.Key{Role: "job", Kind: keyspace.String, TTL: ttl, Value: payload, Headed: true,
 		Doc: "One job" + strings.TrimSuffix(of, ".") + ": a line of the queue's, and after it the payload."}, base,
 		"job:"+job)
-	b.addRole(&keyspace.Key{Role: "result", Kind: keyspace.String, TTL: undecided, Doc: "The result of one job" + of},
-		base, "result:"+job)
+	b.addRole(&keyspace.Key{Role: "result", Kind: keyspace.String, TTL: scope.Undecided,
+		Doc: "The result of one job" + of}, base, "result:"+job)
 	b.addRole(&keyspace.Key{Role: "leases", Kind: keyspace.ZSet, TTL: ttl, Member: &id,
 		Score: &scalar.Type{Kind: scalar.UnixMS},
 		Doc:   "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
@@ -53,7 +55,7 @@ func (b *builder) queue() {
 	b.addRole(&keyspace.Key{Role: "dead", Kind: keyspace.ZSet, TTL: ttl, Member: &id,
 		Score: &scalar.Type{Kind: scalar.UnixMS},
 		Doc:   "Jobs given up after their last attempt, by time," + of}, base, "dead")
-	b.addRole(&keyspace.Key{Role: "workers", Kind: keyspace.ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{},
+	b.addRole(&keyspace.Key{Role: "workers", Kind: keyspace.ZSet, TTL: scope.AtMost(helperTTL), Member: &scalar.Type{},
 		Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base,
 		"workers")
 	b.addRole(&keyspace.Key{Role: "state", Kind: keyspace.Hash, TTL: unlessForever(ttl), Field: &scalar.Type{},
@@ -62,7 +64,7 @@ func (b *builder) queue() {
 	b.addRole(&keyspace.Key{Role: "runs", Kind: keyspace.Hash, TTL: ttl, Field: &id, Item: &scalar.Type{},
 		Doc: "What is known of the jobs" + strings.TrimSuffix(of, ".") +
 			" that have begun: whose they are, attempts, last error."}, base, "runs")
-	b.addRole(&keyspace.Key{Role: "unique", Kind: keyspace.String, TTL: undecided, Value: &id,
+	b.addRole(&keyspace.Key{Role: "unique", Kind: keyspace.String, TTL: scope.Undecided, Value: &id,
 		Doc: "Which job is there for a name that may be there once" + of}, base, "unique:"+unique)
 	b.notify(base, "ready", "Tells workers that there is a job"+of)
 }
@@ -73,14 +75,14 @@ func unlessForever(ttl keyspace.TTL) keyspace.TTL {
 	if ttl.Policy == keyspace.TTLNone {
 		return ttl
 	}
-	return undecided
+	return scope.Undecided
 }
 
 // payload returns the type of a job's payload: a scalar type, or a mapping of fields
 // for a JSON object.
 func (b *builder) payload() *scalar.Type {
-	if p, ok := b.props["value"]; ok && p.value.Kind == yaml.MappingNode {
-		b.e.Shape = b.fields(b.d, b.props, "value", b.e.Name)
+	if p, ok := b.props["value"]; ok && p.Value.Kind == yaml.MappingNode {
+		b.e.Shape = b.Fields(b.d, b.props, "value", b.e.Name)
 		return &scalar.Type{Kind: scalar.JSON}
 	}
 	return cmp.Or(b.optionalType("value"), &scalar.Type{})
@@ -89,8 +91,8 @@ func (b *builder) payload() *scalar.Type {
 // jobID returns the type of the last placeholder of the job key, text if that is
 // derived.
 func (b *builder) jobID() scalar.Type {
-	if p, ok := b.props["job"]; ok && p.value.Kind == yaml.ScalarNode {
-		if job, err := pattern.Parse(p.value.Value, b.useVar); err == nil && len(job.Placeholders()) > 0 {
+	if p, ok := b.props["job"]; ok && p.Value.Kind == yaml.ScalarNode {
+		if job, err := pattern.Parse(p.Value.Value, b.UseVar); err == nil && len(job.Placeholders()) > 0 {
 			places := job.Placeholders()
 			return places[len(places)-1].Type
 		}
@@ -99,20 +101,20 @@ func (b *builder) jobID() scalar.Type {
 }
 
 // withoutOrder returns the pattern of a queue without its lane.
-func (b *builder) withoutOrder(p property) *pattern.Pattern {
+func (b *builder) withoutOrder(p node.Property) *pattern.Pattern {
 	i := slices.IndexFunc(b.main.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == b.e.Order })
 	if i < 0 {
 		var names []string
 		for _, place := range b.main.Placeholders() {
 			names = append(names, place.Name)
 		}
-		fix := cmp.Or(b.d.near(b.e.Order, names), "add {"+b.e.Order+"} to the key")
-		b.d.report("KW303", b.d.at(p.value), fix, "%s is ordered by %q, which is no placeholder of its key", b.e.Name,
+		fix := cmp.Or(b.d.Near(b.e.Order, names), "add {"+b.e.Order+"} to the key")
+		b.d.Report("KW303", b.d.At(p.Value), fix, "%s is ordered by %q, which is no placeholder of its key", b.e.Name,
 			b.e.Order)
 		return b.main
 	}
 	if t := b.main.Placeholders()[i].Type; t.Kind != scalar.Enum {
-		b.d.report("KW303", b.d.at(p.value), fmt.Sprintf("vars: %s: high|normal|low", b.e.Order),
+		b.d.Report("KW303", b.d.At(p.Value), fmt.Sprintf("vars: %s: high|normal|low", b.e.Order),
 			"%s is ordered by {%s}, which is %s; the order of an enum's values is the order lanes are drained in", b.e.Name,
 			b.e.Order, t.Definition())
 	}

@@ -1,4 +1,9 @@
-package load
+// Package construct reads the sections `keys` and `channels`: it makes the keys and channels of each entry. A
+// construct is a file here, which says which keys a `type` means, and a row in the table of types.
+//
+// It does not decide which vars, TTLs and patterns there are; package scope does. It reads no section that
+// refers to entries.
+package construct
 
 import (
 	"cmp"
@@ -8,6 +13,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
@@ -86,134 +93,130 @@ func Properties(typ string) []string {
 	}
 }
 
-// ChildProperties returns the properties of one channel, event, clean-up or pressure
-// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, of `retired`, and of what a
-// migration is made of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
-func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
-
 // builder reads one entry.
 type builder struct {
-	*scope
-	d     *document
+	*scope.Scope
+	d     *scope.Document
 	e     *keyspace.Entry
 	kind  kind
 	node  *yaml.Node // the entry as it is written
-	props map[string]property
+	props map[string]node.Property
 	main  *pattern.Pattern
 
 	fieldAt map[string]int // where each field of an entity is; made when asked for
 }
 
-func readKeys(s *scope, d *document) {
-	p, ok := d.props["keys"]
+// ReadKeys reads the entries of one file.
+func ReadKeys(s *scope.Scope, d *scope.Document) {
+	p, ok := d.Props["keys"]
 	if !ok {
 		return
 	}
-	for _, v := range d.mapping(p.value, "keys") {
-		if len(s.ks.Entries) >= MaxEntries {
-			s.tooMuch(d.at(v.key), "entries", MaxEntries)
+	for _, v := range d.Mapping(p.Value, "keys") {
+		if len(s.KS.Entries) >= scope.MaxEntries {
+			s.TooMuch(d.At(v.Key), "entries", scope.MaxEntries)
 		}
-		if s.over {
+		if s.Over {
 			return
 		}
-		if d.name(v, "an entry", false) {
-			s.take(d, "entry", v)
+		if d.Name(v, "an entry", false) {
+			s.Take(d, "entry", v)
 		}
 		readEntry(s, d, v) // also one of a bad name: what is wrong in it is to be seen
 	}
 }
 
-func readEntry(s *scope, d *document, v property) {
-	what := "the entry " + v.name
+func readEntry(s *scope.Scope, d *scope.Document, v node.Property) {
+	what := "the entry " + v.Name
 	typ, ok := entryType(s, d, v, what)
 	if !ok {
 		untyped(s, d, v, what)
 		return
 	}
 	k, construct, _ := kindOf(typ)
-	b := &builder{scope: s, d: d, kind: k, node: v.value}
-	b.e = &keyspace.Entry{Name: v.name, Namespace: d.space, Type: typ, Construct: construct, Pos: d.at(v.key),
+	b := &builder{Scope: s, d: d, kind: k, node: v.Value}
+	b.e = &keyspace.Entry{Name: v.Name, Namespace: d.Space, Type: typ, Construct: construct, Pos: d.At(v.Key),
 		At: map[string]keyspace.Pos{}, EntitySpec: keyspace.EntitySpec{Emits: map[string]string{}}}
 	b.props = b.ownProperties(v, what)
 	for name, p := range b.props {
-		b.e.At[name] = d.at(p.value)
+		b.e.At[name] = d.At(p.Value)
 	}
-	b.e.Doc, b.e.Owner, b.e.Readers = d.about(b.props, d.owner)
+	b.e.Doc, b.e.Owner, b.e.Readers = d.About(b.props, d.Owner)
 	if k.main != "" && !b.keyAndTTL(what) {
 		return
 	}
 	k.expand(b)
 	b.gate()
-	b.e.Retired = d.retired(b.props, "retired")
-	b.affordsPatterns(b.e.At["was"], len(b.e.Was)*(len(b.e.Keys)-1))
+	b.e.Retired = d.Retired(b.props, "retired")
+	b.AffordsPatterns(b.e.At["was"], len(b.e.Was)*(len(b.e.Keys)-1))
 	for _, old := range b.e.Was {
-		b.spellsIn(b.e.At["was"], len(b.e.Keys)-1, old)
+		b.SpellsIn(b.e.At["was"], len(b.e.Keys)-1, old)
 	}
-	s.ks.Entries = append(s.ks.Entries, b.e)
-	s.ks.Keys = append(s.ks.Keys, b.e.Keys...)
+	s.KS.Entries = append(s.KS.Entries, b.e)
+	s.KS.Keys = append(s.KS.Keys, b.e.Keys...)
 }
 
-func entryType(s *scope, d *document, v property, what string) (string, bool) {
-	if v.value.Kind != yaml.MappingNode {
-		d.wrongKind(v.value, what, "a mapping with key, type and ttl")
+func entryType(s *scope.Scope, d *scope.Document, v node.Property, what string) (string, bool) {
+	if v.Value.Kind != yaml.MappingNode {
+		d.WrongKind(v.Value, what, "a mapping with key, type and ttl")
 		return "", false
 	}
-	for i := 0; i+1 < len(v.value.Content); i += 2 {
-		n := v.value.Content[i+1]
-		if v.value.Content[i].Value != "type" {
+	for i := 0; i+1 < len(v.Value.Content); i += 2 {
+		n := v.Value.Content[i+1]
+		if v.Value.Content[i].Value != "type" {
 			continue
 		}
-		typ, ok := d.scalarText(n, "type")
+		typ, ok := d.ScalarText(n, "type")
 		_, _, known := kindOf(typ)
 		if ok && !known {
-			fix := cmp.Or(proposal(otherTypes[strings.ToLower(typ)]), d.near(typ, Types()),
+			fix := cmp.Or(node.Proposal(otherTypes[strings.ToLower(typ)]), d.Near(typ, Types()),
 				"one of: "+strings.Join(Types(), ", "))
-			d.report("KW103", d.at(n), fix, "%s: %q is not a type", what, typ)
+			d.Report("KW103", d.At(n), fix, "%s: %q is not a type", what, typ)
 		}
 		return typ, known
 	}
-	if everywhere := Properties("string"); misspelt(v.value, "type", everywhere) {
-		for _, p := range d.mapping(v.value, what) {
-			if !slices.Contains(everywhere, p.name) &&
-				misspelt(&yaml.Node{Content: []*yaml.Node{p.key, p.value}}, "type", everywhere) {
-				d.report("KW003", d.at(p.key), proposal("type"), "%s has no property %q", what, p.name)
+	if everywhere := Properties("string"); node.Misspelt(v.Value, "type", everywhere) {
+		for _, p := range d.Mapping(v.Value, what) {
+			if !slices.Contains(everywhere, p.Name) &&
+				node.Misspelt(&yaml.Node{Content: []*yaml.Node{p.Key, p.Value}}, "type", everywhere) {
+				d.Report("KW003", d.At(p.Key), node.Proposal("type"), "%s has no property %q", what, p.Name)
 			}
 		}
 		return "", false
 	}
-	d.report("KW006", d.at(v.key), "add type: one of "+strings.Join(Types(), ", "), "%s has no type", what)
+	d.Report("KW006", d.At(v.Key), "add type: one of "+strings.Join(Types(), ", "), "%s has no type", what)
 	return "", false
 }
 
 // untyped looks at what can be judged in an entry without a valid type.
-func untyped(s *scope, d *document, v property, what string) {
-	if v.value.Kind != yaml.MappingNode {
+func untyped(s *scope.Scope, d *scope.Document, v node.Property, what string) {
+	if v.Value.Kind != yaml.MappingNode {
 		return
 	}
-	for _, p := range d.mapping(v.value, what) {
-		switch p.name {
+	for _, p := range d.Mapping(v.Value, what) {
+		switch p.Name {
 		case "key":
-			s.pattern(d, p.value, "the key of "+v.name, nil)
+			s.Pattern(d, p.Value, "the key of "+v.Name, nil)
 		case "ttl":
-			s.ttl(d, p.value)
+			s.TTL(d, p.Value)
 		}
 	}
 }
 
 // ownProperties reports properties that belong to other types apart from those
 // that do not exist anywhere.
-func (b *builder) ownProperties(v property, what string) map[string]property {
+func (b *builder) ownProperties(v node.Property, what string) map[string]node.Property {
 	allowed := Properties(b.e.Type)
-	out := map[string]property{}
-	for _, p := range b.d.mapping(v.value, what) {
+	out := map[string]node.Property{}
+	for _, p := range b.d.Mapping(v.Value, what) {
 		switch {
-		case slices.Contains(allowed, p.name):
-			out[p.name] = p
-		case len(typesWith(p.name)) > 0:
-			b.d.report("KW302", b.d.at(p.key), insteadOf(p.name, allowed), "a %s has no %s; it belongs to %s", b.e.Type,
-				p.name, strings.Join(typesWith(p.name), ", "))
+		case slices.Contains(allowed, p.Name):
+			out[p.Name] = p
+		case len(typesWith(p.Name)) > 0:
+			b.d.Report("KW302", b.d.At(p.Key), insteadOf(p.Name, allowed), "a %s has no %s; it belongs to %s", b.e.Type,
+				p.Name, strings.Join(typesWith(p.Name), ", "))
 		default:
-			b.d.unknown(p, what, allowed)
+			b.d.Unknown(p, what, allowed)
 		}
 	}
 	return out
@@ -221,29 +224,29 @@ func (b *builder) ownProperties(v property, what string) map[string]property {
 
 func (b *builder) keyAndTTL(what string) bool {
 	p, ok := b.props["key"]
-	if node := b.node; !ok && !misspelt(node, "key", Properties(b.e.Type)) {
-		b.d.report("KW006", b.e.Pos, "add key: …", "%s has no key", what)
+	if !ok && !node.Misspelt(b.node, "key", Properties(b.e.Type)) {
+		b.d.Report("KW006", b.e.Pos, "add key: …", "%s has no key", what)
 	} else if ok {
-		b.main = b.pattern(b.d, p.value, "the key of "+b.e.Name, nil)
+		b.main = b.Pattern(b.d, p.Value, "the key of "+b.e.Name, nil)
 	}
 	if p, ok := b.props["ttl"]; ok {
-		b.e.TTL = b.ttl(b.d, p.value)
+		b.e.TTL = b.TTL(b.d, p.Value)
 	} else {
-		if !misspelt(b.node, "ttl", Properties(b.e.Type)) {
-			b.d.report("KW202", b.e.Pos, "add ttl: a duration like 30s, none (must never expire) or any (undecided)",
+		if !node.Misspelt(b.node, "ttl", Properties(b.e.Type)) {
+			b.d.Report("KW202", b.e.Pos, "add ttl: a duration like 30s, none (must never expire) or any (undecided)",
 				"%s has no ttl", what)
 		}
-		b.e.TTL = undecided
+		b.e.TTL = scope.Undecided
 	}
 	if p, ok := b.props["was"]; ok {
-		for _, n := range b.d.list(p.value, "was") {
-			if old := b.former(b.d, n, "the old key of "+b.e.Name); old != nil {
+		for _, n := range b.d.List(p.Value, "was") {
+			if old := b.Former(b.d, n, "the old key of "+b.e.Name); old != nil {
 				b.e.Was = append(b.e.Was, old)
 			}
 		}
 	}
 	if p, ok := b.props["skip"]; ok {
-		b.e.Skip = b.d.oneOf(p.value, "skip", []string{"shape", "owns"})
+		b.e.Skip = b.d.OneOf(p.Value, "skip", []string{"shape", "owns"})
 	}
 	return b.main != nil
 }
@@ -254,7 +257,7 @@ func (b *builder) optionalType(name string) *scalar.Type {
 	if !ok {
 		return nil
 	}
-	t, ok := b.typeOf(b.d, p.value, "the "+name+" of "+b.e.Name)
+	t, ok := b.TypeOf(b.d, p.Value, "the "+name+" of "+b.e.Name)
 	if !ok {
 		return nil
 	}
@@ -285,25 +288,25 @@ func (b *builder) addMain(k *keyspace.Key) *keyspace.Key {
 // property, else derived from base.
 func (b *builder) addRole(k *keyspace.Key, base *pattern.Pattern, derive string) *keyspace.Key {
 	if p, ok := b.props[k.Role]; ok {
-		if k.Pattern = b.pattern(b.d, p.value, fmt.Sprintf("the %s of %s", k.Role, b.e.Name), nil); k.Pattern == nil {
+		if k.Pattern = b.Pattern(b.d, p.Value, fmt.Sprintf("the %s of %s", k.Role, b.e.Name), nil); k.Pattern == nil {
 			return k
 		}
-		k.Pos = b.d.at(p.value)
+		k.Pos = b.d.At(p.Value)
 		return b.add(k)
 	}
-	if !b.affordsPatterns(b.e.Pos, 1) {
+	if !b.AffordsPatterns(b.e.Pos, 1) {
 		return k
 	}
-	derived, err := base.DeriveIn(b.d.space.InEffect(), derive)
+	derived, err := base.DeriveIn(b.d.Space.InEffect(), derive)
 	if err != nil {
 		fix := fmt.Sprintf("name it: %s: …", k.Role)
 		if k.Role == "seen" { // the library has no other name for it
 			fix = "write the key so that one more word may follow it"
 		}
-		b.d.report("KW105", b.e.Pos, fix, "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
+		b.d.Report("KW105", b.e.Pos, fix, "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
 		return k
 	}
-	b.spellsIn(b.e.Pos, 1, derived)
+	b.SpellsIn(b.e.Pos, 1, derived)
 	k.Pattern, k.Derived, k.Base, k.Suffix = derived, true, base.String(), derive
 	return b.add(k)
 }
@@ -315,27 +318,27 @@ const helperTTL = 24 * time.Hour
 
 // notify is the channel of a construct.
 func (b *builder) notify(base *pattern.Pattern, role, doc string) {
-	c := &keyspace.Channel{Name: b.e.Name + "_" + role, Namespace: b.d.space, Owner: b.e.Owner, Readers: b.e.Readers,
+	c := &keyspace.Channel{Name: b.e.Name + "_" + role, Namespace: b.d.Space, Owner: b.e.Owner, Readers: b.e.Readers,
 		Doc: doc,
 		Pos: b.e.Pos}
 	if p, ok := b.props["notify"]; ok {
-		c.Pattern, c.Pos = b.pattern(b.d, p.value, "the notify channel of "+b.e.Name, nil), b.d.at(p.value)
-	} else if b.affordsPatterns(b.e.Pos, 1) {
+		c.Pattern, c.Pos = b.Pattern(b.d, p.Value, "the notify channel of "+b.e.Name, nil), b.d.At(p.Value)
+	} else if b.AffordsPatterns(b.e.Pos, 1) {
 		c.Derived = true
-		c.Pattern, _ = base.DeriveIn(b.d.space.InEffect(), role)
-		b.spellsIn(b.e.Pos, 1, c.Pattern)
+		c.Pattern, _ = base.DeriveIn(b.d.Space.InEffect(), role)
+		b.SpellsIn(b.e.Pos, 1, c.Pattern)
 	}
 	if c.Pattern != nil {
 		b.e.Notify = c
-		b.ks.Channels = append(b.ks.Channels, c)
+		b.KS.Channels = append(b.KS.Channels, c)
 	}
 }
 
 // gate is the newest fencing token that a gate of package lock has seen, beside the key that it
 // protects.
 func (b *builder) gate() {
-	if b.e.Gate = b.d.duration(b.props, "gate"); b.e.Gate > 0 {
-		b.addRole(&keyspace.Key{Role: "seen", Kind: keyspace.String, TTL: atMost(b.e.Gate),
+	if b.e.Gate = b.d.Duration(b.props, "gate"); b.e.Gate > 0 {
+		b.addRole(&keyspace.Key{Role: "seen", Kind: keyspace.String, TTL: scope.AtMost(b.e.Gate),
 			Value: &scalar.Type{Kind: scalar.Int},
 			Doc:   "The newest fencing token with which " + b.e.Name + " was written."}, b.main, "seen")
 	}
@@ -380,7 +383,7 @@ func insteadOf(name string, allowed []string) string {
 	for _, same := range [][]string{{"value", "member"}, {"fields", "value"}} {
 		for i, s := range same {
 			if s == name && slices.Contains(allowed, same[1-i]) {
-				return proposal(same[1-i])
+				return node.Proposal(same[1-i])
 			}
 		}
 	}
