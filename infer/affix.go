@@ -110,3 +110,6 @@ func sharedShape(words []string) []byte {
 	}
 	return a.text([]byte(words[0]), true)
 }
+
+// minNamed says how long a word is that a person has chosen.
+const minNamed = 3

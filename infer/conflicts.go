@@ -357,51 +357,6 @@ func (d *Draft) unite(x, y *Entry) bool {
 	return true
 }
 
-// joint returns a segment that has the values of both; false where the braces differ.
-func joint(a, b segment) (segment, bool) {
-	if a.open != b.open || a.shut != b.shut {
-		return a, false
-	}
-	words := func(s segment) []string {
-		if isLiteral(s.shape) {
-			return []string{s.shape}
-		}
-		return s.words
-	}
-	out := segment{open: a.open, shut: a.shut, shape: string(textShape), vocab: a.vocab}
-	switch {
-	case a.shape == b.shape && slices.Equal(a.words, b.words):
-		return a, true
-	case mixed(a.shape) && len(a.shape) == len(b.shape):
-		out.shape = jointShape(a.shape, b.shape)
-	case words(a) != nil && words(b) != nil:
-		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
-		out.vocab = orElse(a.vocab, b.vocab)
-		if len(out.words) > maxEnum && out.vocab == "" || !canEnumerate(out.words) {
-			out.anyText()
-		}
-	}
-	return out, true
-}
-
-// jointShape returns a shape with the values of both: where only data differs, its words stay.
-func jointShape(a, b string) string {
-	out := []byte(a)
-	for i := range out {
-		x, y := class(a[i]), class(b[i])
-		switch {
-		case a[i] == b[i]:
-		case !isClass(a[i]) || !isClass(b[i]):
-			return string(textShape)
-		case x == hex && isNumber(y), y == hex && isNumber(x):
-			out[i] = byte(hex)
-		default:
-			out[i] = widest(a[i:i+1], b[i:i+1])[0]
-		}
-	}
-	return string(out)
-}
-
 // take makes e the construct that has these keys too.
 func (d *Draft) take(e, part *Entry) {
 	e.add(part.Count)

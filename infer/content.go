@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/keyspace/scalar"
@@ -421,7 +422,7 @@ func (s *sketch) typ(enough int) string {
 // among returns typ, with some of the forms only.
 func (s *sketch) among(enough int, looks look) string {
 	if words := s.words(); enough > 0 && s.n >= enough && len(words) >= 2 {
-		return join(words)
+		return strings.Join(words, "|")
 	}
 	for _, t := range types {
 		if s.all&t.look&looks != 0 {

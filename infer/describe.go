@@ -19,7 +19,7 @@ func (e *Entry) describe() bool {
 	if e.path.software != "" {
 		e.guess("kept by %s, for this application", e.path.software)
 	}
-	e.TTL = e.path.ttl.text(e)
+	e.TTL = ttlText(&e.path.ttl, e)
 	describe, known := describers[e.path.kind()]
 	if !known {
 		return false
@@ -93,7 +93,7 @@ func (e *Entry) str(c *content) {
 		e.guess("a rate limit? `type: ratelimit` says how many are allowed")
 	}
 	if c.objects > 0 && c.objects == c.whole.n && typ == "json" && c.fields.fixed() {
-		e.Props = append(e.Props, Prop{Name: "value", Fields: c.fields.vars()})
+		e.Props = append(e.Props, Prop{Name: "value", Fields: fieldVars(&c.fields)})
 		return
 	}
 	e.prop("value", typ)
@@ -114,15 +114,15 @@ func (e *Entry) derived() bool {
 func (e *Entry) hash(c *content) {
 	e.Type = "hash"
 	if c.fields.fixed() {
-		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
+		e.Props = append(e.Props, Prop{Name: "fields", Fields: fieldVars(&c.fields)})
 		return
 	}
 	e.prop("field", c.fields.names.typ(0))
 	e.prop("value", c.fields.any.typ(0))
 }
 
-// vars are fixed fields with their types.
-func (f *fields) vars() []Var {
+// fieldVars are fixed fields with their types.
+func fieldVars(f *fields) []Var {
 	var out []Var
 	for _, name := range slices.Sorted(maps.Keys(f.byName)) {
 		one := f.byName[name]
@@ -141,7 +141,7 @@ func (f *fields) vars() []Var {
 func (e *Entry) stream(c *content) {
 	e.Type = "stream"
 	if c.fields.fixed() {
-		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
+		e.Props = append(e.Props, Prop{Name: "fields", Fields: fieldVars(&c.fields)})
 	}
 	e.prop("maxlen", strconv.FormatInt(roundUp(max(e.path.most, 1000)), 10))
 	e.guess("maxlen: nothing in the data bounds it")
@@ -195,3 +195,15 @@ func roundUp(n int64) int64 {
 		}
 	}
 }
+
+var (
+	cacheWords = set("cache caches cached")
+	queueWords = set("queue queues jobs tasks todo inbox outbox mailbox worklist backlog")
+	indexWords = set("idx index indexes indices by")
+	limitWords = set("rate ratelimit limit limiter limits throttle attempts quota")
+	geoWords   = set("geo location locations loc coords coordinates nearby drivers riders stores places position " +
+		"positions geohash")
+	bitWords   = set("bitmap bitmaps bits bloom dau mau online active checkin signin flags attendance")
+	rankWords  = set("ranking rank leaderboard scoreboard top popular")
+	countWords = set("count counter counts total views hits seq sequence visits likes pageviews num")
+)

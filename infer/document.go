@@ -52,7 +52,7 @@ func declares(ks *keyspace.Keyspace, text string) bool {
 	shape := func(p string) string {
 		var b strings.Builder
 		for _, t := range tokensOf(p, nil) {
-			b.WriteString(orElse(t.literal, "\x00"))
+			b.WriteString(cmp.Or(t.literal, "\x00"))
 		}
 		return b.String()
 	}

@@ -3,6 +3,7 @@ package infer
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -113,7 +114,7 @@ func (in *Infer) Draft() *Draft {
 	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, Looked: in.looked,
 		options: in.options}
 	if in.tree != nil {
-		d.draft(in.tree.paths(), noNames)
+		d.draft(pathsOf(in.tree), noNames)
 	} else {
 		d.ofKept(&in.kept, in.samples.looks)
 	}
@@ -164,7 +165,7 @@ func (d *Draft) ofKept(k *kept, values []sample) {
 // round drafts what was kept, and counts it again until the draft stays.
 func (d *Draft) round(k *kept, values []sample) {
 	tree, groups := grow(k, values)
-	d.draft(tree.paths(), k.named)
+	d.draft(pathsOf(tree), k.named)
 	for n, most := 0, maxRecounts+1; n < most; n++ {
 		if n == maxRecounts {
 			d.last, most = true, n+len(d.Entries)+1
@@ -361,10 +362,53 @@ func (f *Foreign) take(p *path) {
 	}
 }
 
-// fieldNames returns the fields of hashes or JSON objects that were seen.
-func (g *group) fieldNames() []string {
-	if g.values == nil {
-		return nil
+// without leaves out what is probably a mistake or noise: typos, keys that are
+// nearly those of a family, and names that nothing else is like.
+func (d *Draft) without(paths []*path) []*path {
+	gone := map[*path]bool{}
+	families := d.families(paths)
+	for _, p := range paths {
+		if q := p.slipOf(paths); q != nil {
+			d.leave([]*path{p}, p.text(),
+				fmt.Sprintf("guess: a mistake? %s are written as %s", plural(q.keys, "key"), q.text()))
+			gone[p] = true
+		} else if known := p.slipOfKnown(families); known != "" {
+			d.leave([]*path{p}, p.text(), "guess: a mistake? it is nearly "+known)
+			gone[p] = true
+		} else if w, of := p.typoOf(families); w != "" {
+			d.leave([]*path{p}, p.text(), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
+			gone[p] = true
+		}
 	}
-	return slices.Sorted(maps.Keys(g.values.fields.byName))
+	paths = slices.DeleteFunc(paths, func(p *path) bool { return gone[p] })
+	lonely := noisePaths(paths, d.All.Keys)
+	d.leave(lonely, "", nothingInCommon)
+	return slices.DeleteFunc(paths, func(p *path) bool { return slices.Contains(lonely, p) })
 }
+
+// maxFamilies bounds what typos are looked for in.
+const maxFamilies = 400
+
+func (d *Draft) families(paths []*path) []family {
+	var out []family
+	if d.options.Known != nil {
+		for _, k := range d.options.Known.Keys {
+			out = append(out, knownFamily(k))
+		}
+	}
+	for _, p := range paths { // those with most keys come first
+		f := family{sep: p.sep, keys: p.keys, name: p.text()}
+		for _, s := range p.segments {
+			w := ""
+			if isLiteral(s.shape) {
+				w = s.shape
+			}
+			f.words = append(f.words, w)
+		}
+		out = append(out, f)
+	}
+	return out[:min(len(out), maxFamilies)]
+}
+
+// noNames is in place of the keys of a keyspace that was too large to keep them.
+func noNames(string, source.Kind) [][]byte { return nil }

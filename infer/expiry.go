@@ -32,13 +32,9 @@ const (
 	enoughTTLs = 500
 )
 
-// slip is the share of keys that differ from the others and are taken for
-// mistakes.
-const slip = 0.02
-
-// text returns the TTL of an entry, as a declaration writes it: one that all of its
+// ttlText returns the TTL of an entry, as a declaration writes it: one that all of its
 // keys keep. What is probably meant is a guess beside it.
-func (t *ttls) text(e *Entry) string {
+func ttlText(t *ttls, e *Entry) string {
 	switch {
 	case t.some == 0:
 		return "none"

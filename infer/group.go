@@ -2,7 +2,10 @@ package infer
 
 import (
 	"bytes"
+	"maps"
 	"math/bits"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/source"
@@ -152,4 +155,39 @@ func (t *ttls) below(q float64) time.Duration {
 		}
 	}
 	return t.max
+}
+
+// fieldNames returns the fields of hashes or JSON objects that were seen.
+func (g *group) fieldNames() []string {
+	if g.values == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(g.values.fields.byName))
+}
+
+func (g *group) mostlyExpires() bool { return g.ttl.some > g.ttl.none }
+
+// signature returns what the keys of a group have in common besides their names.
+func (g *group) signature() string {
+	s := g.kind().String()
+	switch {
+	case g.ttl.none == 0:
+		s += " expires"
+	case g.ttl.some > 0:
+		s += " either"
+	}
+	if g.values == nil {
+		return s
+	}
+	switch g.kind() {
+	case source.String:
+		s += " " + g.values.whole.typ(0)
+	case source.Hash:
+		if f := &g.values.fields; f.fixed() {
+			s += " " + strings.Join(slices.Sorted(maps.Keys(f.byName)), ",")
+		}
+	case source.List, source.Set, source.ZSet:
+		s += " " + g.values.member.typ(0) + " " + g.values.scores.typ()
+	}
+	return s
 }

@@ -179,3 +179,18 @@ func hashed(h uint64, p []byte) uint64 {
 	}
 	return h
 }
+
+// maxNamed bounds the keys that are asked for their names.
+const maxNamed = 1000
+
+// named returns the keys of one kind under a glob.
+func (k *kept) named(glob string, kind source.Kind) [][]byte {
+	var out [][]byte
+	pattern := []byte(glob)
+	for i := 0; i < k.n && len(out) < maxNamed; i++ {
+		if k.fact(i).kind == kind && source.Glob(pattern, k.name(i)) {
+			out = append(out, k.name(i))
+		}
+	}
+	return out
+}

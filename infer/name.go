@@ -199,7 +199,7 @@ func distinguish(tokens []token) {
 // plain text.
 func (t *token) scalarType() string {
 	if len(t.words) > 0 {
-		return join(t.ordered())
+		return strings.Join(t.ordered(), "|")
 	}
 	n := oneBit(t.seen.lens)
 	switch t.class {

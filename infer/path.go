@@ -1,8 +1,8 @@
 package infer
 
 import (
+	"cmp"
 	"maps"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -41,8 +41,8 @@ func isLiteral(shape string) bool { return !hasClass(shape) }
 // pure: nothing but data.
 func pure(shape string) bool { return len(shape) == 1 && isClass(shape[0]) }
 
-// paths returns the ways through the tree, sorted.
-func (t *tree) paths() []*path {
+// pathsOf returns the ways through the tree, sorted.
+func pathsOf(t *tree) []*path {
 	var out []*path
 	var walk func(n *node, sep string, segments []segment)
 	walk = func(n *node, sep string, segments []segment) {
@@ -238,15 +238,6 @@ func wider(a, b string) string {
 	return string(out)
 }
 
-func oneBit(lens uint64) int {
-	if bits.OnesCount64(lens) != 1 || lens == 1<<63 {
-		return 0
-	}
-	return bits.TrailingZeros64(lens)
-}
-
-func join(words []string) string { return strings.Join(words, "|") }
-
 func isLock(p *path) bool {
 	if p.kind() != source.String || p.ttl.some == 0 || p.ttl.none > 0 {
 		return false
@@ -287,4 +278,49 @@ func wordsOf(shape string) []string {
 	}
 	flush(len(shape))
 	return out
+}
+
+// joint returns a segment that has the values of both; false where the braces differ.
+func joint(a, b segment) (segment, bool) {
+	if a.open != b.open || a.shut != b.shut {
+		return a, false
+	}
+	words := func(s segment) []string {
+		if isLiteral(s.shape) {
+			return []string{s.shape}
+		}
+		return s.words
+	}
+	out := segment{open: a.open, shut: a.shut, shape: string(textShape), vocab: a.vocab}
+	switch {
+	case a.shape == b.shape && slices.Equal(a.words, b.words):
+		return a, true
+	case mixed(a.shape) && len(a.shape) == len(b.shape):
+		out.shape = jointShape(a.shape, b.shape)
+	case words(a) != nil && words(b) != nil:
+		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
+		out.vocab = cmp.Or(a.vocab, b.vocab)
+		if len(out.words) > maxEnum && out.vocab == "" || !canEnumerate(out.words) {
+			out.anyText()
+		}
+	}
+	return out, true
+}
+
+// jointShape returns a shape with the values of both: where only data differs, its words stay.
+func jointShape(a, b string) string {
+	out := []byte(a)
+	for i := range out {
+		x, y := class(a[i]), class(b[i])
+		switch {
+		case a[i] == b[i]:
+		case !isClass(a[i]) || !isClass(b[i]):
+			return string(textShape)
+		case x == hex && isNumber(y), y == hex && isNumber(x):
+			out[i] = byte(hex)
+		default:
+			out[i] = widest(a[i:i+1], b[i:i+1])[0]
+		}
+	}
+	return string(out)
 }

@@ -219,8 +219,6 @@ func strays(family []*path, at int) merge {
 	return merge{members, s}
 }
 
-func (g *group) mostlyExpires() bool { return g.ttl.some > g.ttl.none }
-
 // vocabulary: words that are known to go together; of several vocabularies the one that
 // has most of them.
 func vocabulary(family []*path, at int) (best merge) {
@@ -331,9 +329,6 @@ func (p *path) namedAfter(at int) bool {
 	})
 }
 
-// minNamed says how long a word is that a person has chosen.
-const minNamed = 3
-
 // anyText takes the words of an enumeration for some of any. What all begin or end with, up
 // to a divider, stays.
 func (s *segment) anyText() {
@@ -418,31 +413,6 @@ func sameContent(family []*path) bool {
 		}
 	}
 	return true
-}
-
-// signature returns what the keys of a group have in common besides their names.
-func (g *group) signature() string {
-	s := g.kind().String()
-	switch {
-	case g.ttl.none == 0:
-		s += " expires"
-	case g.ttl.some > 0:
-		s += " either"
-	}
-	if g.values == nil {
-		return s
-	}
-	switch g.kind() {
-	case source.String:
-		s += " " + g.values.whole.typ(0)
-	case source.Hash:
-		if f := &g.values.fields; f.fixed() {
-			s += " " + strings.Join(slices.Sorted(maps.Keys(f.byName)), ",")
-		}
-	case source.List, source.Set, source.ZSet:
-		s += " " + g.values.member.typ(0) + " " + g.values.scores.typ()
-	}
-	return s
 }
 
 // pick takes the members of a family whose segment is such, if there are two.

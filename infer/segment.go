@@ -2,6 +2,7 @@ package infer
 
 import (
 	"bytes"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -370,4 +371,11 @@ func isTechnical(word []byte) bool {
 		return true
 	}
 	return false
+}
+
+func oneBit(lens uint64) int {
+	if bits.OnesCount64(lens) != 1 || lens == 1<<63 {
+		return 0
+	}
+	return bits.TrailingZeros64(lens)
 }

@@ -56,18 +56,6 @@ var insteadOfID = set("global default anonymous anon guest system admin root sel
 // lockWords tell that a key is held by someone.
 var lockWords = set("lock locks mutex locked lck semaphore leader lease redlock")
 
-var (
-	cacheWords = set("cache caches cached")
-	queueWords = set("queue queues jobs tasks todo inbox outbox mailbox worklist backlog")
-	indexWords = set("idx index indexes indices by")
-	limitWords = set("rate ratelimit limit limiter limits throttle attempts quota")
-	geoWords   = set("geo location locations loc coords coordinates nearby drivers riders stores places position " +
-		"positions geohash")
-	bitWords   = set("bitmap bitmaps bits bloom dau mau online active checkin signin flags attendance")
-	rankWords  = set("ranking rank leaderboard scoreboard top popular")
-	countWords = set("count counter counts total views hits seq sequence visits likes pageviews num")
-)
-
 // generic are words that say what is kept and not of whom: an id after them is
 // of what is before. user:profile:42 is about user 42.
 var generic = set(`info data detail details meta metadata status state states result results profile profiles

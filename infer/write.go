@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (d *Draft) head(w *writer) {
 	}
 	w.line("# Read every line; those with a guess above all. Then keywright lint and audit.")
 	w.line("keywright: 1")
-	w.line("package: %s", orElse(d.Package, "appkeys"))
+	w.line("package: %s", cmp.Or(d.Package, "appkeys"))
 	w.line("owner: app                           # who writes these keys")
 	if prefix := d.prefix(); prefix != "" && d.ownsAll(prefix) {
 		w.line("owns: [%q]", prefix+":*")
@@ -273,31 +274,6 @@ func isPlain(s string) bool {
 	return true
 }
 
-// quoted returns a text between double quotes. The second "#" of two is escaped: a CI
-// system takes "##[" and what follows for a command.
-func quoted(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, r := range s {
-		switch {
-		case r == '#' && i > 0 && s[i-1] == '#':
-			b.WriteString(`\u0023`)
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r < ' ' || r == 0x7f || r >= 0x80 && finding.Printable(string(r)) != string(r):
-			if r > 0xffff {
-				fmt.Fprintf(&b, `\U%08x`, r)
-			} else {
-				fmt.Fprintf(&b, `\u%04x`, r)
-			}
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
 func plural(n int64, what string) string {
 	s := grouped(n) + " " + what
 	if n != 1 {
@@ -324,11 +300,4 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %s", unit, names[i])
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,8 +1,6 @@
 package infer
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,28 +10,7 @@ import (
 	"github.com/keywright/keywright/infer/noun"
 	"github.com/keywright/keywright/keyspace"
 	keygroup "github.com/keywright/keywright/keyspace/group"
-	"github.com/keywright/keywright/source"
 )
-
-// without leaves out what is probably a mistake or noise: typos, keys that are
-// nearly those of a family, and names that nothing else is like.
-func (d *Draft) without(paths []*path) []*path {
-	gone := map[*path]bool{}
-	families := d.families(paths)
-	for _, p := range paths {
-		if why := cmp.Or(p.slipOf(paths), p.slipOfKnown(families)); why != "" {
-			d.leave([]*path{p}, p.text(), why)
-			gone[p] = true
-		} else if w, of := p.typoOf(families); w != "" {
-			d.leave([]*path{p}, p.text(), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
-			gone[p] = true
-		}
-	}
-	paths = slices.DeleteFunc(paths, func(p *path) bool { return gone[p] })
-	lonely := noisePaths(paths, d.All.Keys)
-	d.leave(lonely, "", nothingInCommon)
-	return slices.DeleteFunc(paths, func(p *path) bool { return slices.Contains(lonely, p) })
-}
 
 // family is words that keys have, and what they are of.
 type family struct {
@@ -41,30 +18,6 @@ type family struct {
 	sep   string
 	keys  int64 // 0: of a known declaration, which needs none
 	name  string
-}
-
-// maxFamilies bounds what typos are looked for in.
-const maxFamilies = 400
-
-func (d *Draft) families(paths []*path) []family {
-	var out []family
-	if d.options.Known != nil {
-		for _, k := range d.options.Known.Keys {
-			out = append(out, knownFamily(k))
-		}
-	}
-	for _, p := range paths { // those with most keys come first
-		f := family{sep: p.sep, keys: p.keys, name: p.text()}
-		for _, s := range p.segments {
-			w := ""
-			if isLiteral(s.shape) {
-				w = s.shape
-			}
-			f.words = append(f.words, w)
-		}
-		out = append(out, f)
-	}
-	return out[:min(len(out), maxFamilies)]
 }
 
 // knownFamily returns that of a declared pattern.
@@ -155,22 +108,22 @@ func isTypo(a, b string) bool {
 	return false
 }
 
-// slipOf says which family nearly has the few keys of this path: where the others
+// slipOf returns the path that nearly has the few keys of this one, nil if there is none: where the others
 // have a date, a number or an id of one form, these have something else.
-func (p *path) slipOf(paths []*path) string {
+func (p *path) slipOf(paths []*path) *path {
 	for _, q := range paths {
 		if q == p || q.sep != p.sep || len(q.segments) != len(p.segments) || float64(p.keys) > slip*float64(q.keys) ||
 			p.keys > mostTypo || p.kind() != q.kind() {
 			continue
 		}
 		if p.nearly(q) {
-			return fmt.Sprintf("guess: a mistake? %s are written as %s", plural(q.keys, "key"), q.text())
+			return q
 		}
 	}
-	return ""
+	return nil
 }
 
-// slipOfKnown says which declared pattern nearly has these few keys: only what
+// slipOfKnown returns the declared pattern that nearly has these few keys, "" if there is none: only what
 // is in place of its placeholders is not of their types.
 func (p *path) slipOfKnown(families []family) string {
 	for _, f := range families {
@@ -190,7 +143,7 @@ func (p *path) slipOfKnown(families []family) string {
 			}
 		}
 		if !differs && words > 0 {
-			return "guess: a mistake? it is nearly " + f.name
+			return f.name
 		}
 	}
 	return ""
@@ -296,20 +249,6 @@ func isNamed(shape string) bool {
 	return true
 }
 
-// maxNamed bounds the keys that are asked for their names.
-const maxNamed = 1000
-
-// named returns the keys of one kind under a glob.
-func (k *kept) named(glob string, kind source.Kind) [][]byte {
-	var out [][]byte
-	pattern := []byte(glob)
-	for i := 0; i < k.n && len(out) < maxNamed; i++ {
-		if k.fact(i).kind == kind && source.Glob(pattern, k.name(i)) {
-			out = append(out, k.name(i))
-		}
-	}
-	return out
-}
-
-// noNames is in place of the keys of a keyspace that was too large to keep them.
-func noNames(string, source.Kind) [][]byte { return nil }
+// slip is the share of keys that differ from the others and are taken for
+// mistakes.
+const slip = 0.02
