@@ -4,7 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/internal/splice"
 )
+
+// ErrFlow reports a declaration that cannot be added to: all of it, or its keys, are written
+// in braces, or the name of a section is in quotes.
+var ErrFlow = splice.ErrFlow
+
+// ErrPlaces reports a declaration in which no places for entries were found that leave what is
+// there as it is.
+var ErrPlaces = splice.ErrPlaces
 
 // Merge adds the draft to a declaration: its vars, entries and globs of foreign
 // software after those that are there. What is there stays as it is, byte by
@@ -24,7 +34,7 @@ func (d *Draft) Merge(original []byte) ([]byte, error) {
 		if len(part.added) == 0 {
 			continue
 		}
-		if lines, err = insert(lines, part.section, part.added); err != nil {
+		if lines, err = splice.Insert(lines, part.section, part.added); err != nil {
 			return nil, err
 		}
 	}
@@ -33,7 +43,7 @@ func (d *Draft) Merge(original []byte) ([]byte, error) {
 		end = "\r\n"
 	}
 	merged := strings.Join(lines, end) + end
-	if !extends([]byte(text), []byte(merged)) {
+	if !splice.Extends([]byte(text), []byte(merged)) {
 		return nil, ErrPlaces
 	}
 	if marked {
@@ -47,7 +57,7 @@ const byteOrderMark = "\ufeff"
 func (d *Draft) foreignLines() []string {
 	var out []string
 	for _, f := range d.Foreign {
-		out = append(out, fmt.Sprintf("  - %s  # %s", quoted(f.Glob), f.Software))
+		out = append(out, fmt.Sprintf("  - %s  # %s", splice.Quoted(f.Glob), f.Software))
 	}
 	return out
 }

@@ -1,6 +1,10 @@
-package infer
+package tree
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/keywright/keywright/infer/internal/class"
+)
 
 // affixes describes what many of the words begin or end with that are taken for texts: session- in
 // session-qwkxz, where 12,000 other names have nothing in common. They are counted in two
@@ -13,7 +17,7 @@ type affixes struct {
 // Bounds of an affix: how many keys must have it, how long its first or last word is, and
 // how many words of a name are looked at from each end.
 const (
-	affixKeys   = 100
+	AffixKeys   = 100
 	affixHashes = 1 << 16
 	affixWords  = 4
 )
@@ -22,14 +26,14 @@ const (
 // last.
 func (a *affixes) each(word []byte, begin, end func(affix []byte)) {
 	for i, n := 0, 0; i < len(word)-1 && n < affixWords; i++ {
-		if kinds[word[i]] == isDivider {
+		if class.Kinds[word[i]] == class.IsDivider {
 			if n++; strong(word[:i]) {
 				begin(word[:i+1])
 			}
 		}
 	}
 	for i, n := len(word)-1, 0; i > 0 && n < affixWords; i-- {
-		if kinds[word[i]] == isDivider {
+		if class.Kinds[word[i]] == class.IsDivider {
 			if n++; strong(word[i+1:]) {
 				end(word[i:])
 			}
@@ -41,9 +45,9 @@ func (a *affixes) each(word []byte, begin, end func(affix []byte)) {
 func strong(p []byte) bool {
 	run := 0
 	for _, c := range p {
-		if kinds[c]&(isLower|isUpper) == 0 {
+		if class.Kinds[c]&(class.IsLower|class.IsUpper) == 0 {
 			run = 0
-		} else if run++; run == minNamed {
+		} else if run++; run == MinNamed {
 			return true
 		}
 	}
@@ -65,7 +69,7 @@ func (a *affixes) count(word []byte, keys int) {
 		a.keys = map[string]int{}
 	}
 	count := func(affix []byte) {
-		if a.hashes[hashed(basis, affix)%affixHashes] >= affixKeys {
+		if a.hashes[hashed(basis, affix)%affixHashes] >= AffixKeys {
 			a.keys[string(affix)] += keys
 		}
 	}
@@ -77,25 +81,25 @@ func (a *affixes) text(word []byte, fixed bool) []byte {
 	begin, end := 0, len(word)
 	if fixed && len(a.keys) > 0 {
 		a.each(word, func(p []byte) {
-			if a.keys[string(p)] >= affixKeys {
+			if a.keys[string(p)] >= AffixKeys {
 				begin = len(p)
 			}
 		}, func(p []byte) {
-			if at := len(word) - len(p); at > begin && a.keys[string(p)] >= affixKeys {
+			if at := len(word) - len(p); at > begin && a.keys[string(p)] >= AffixKeys {
 				end = at
 			}
 		})
 	}
 	if begin == 0 && end == len(word) {
-		return textShape
+		return TextShape
 	}
-	return slices.Concat(word[:begin], textShape, word[end:])
+	return slices.Concat(word[:begin], TextShape, word[end:])
 }
 
-// sharedShape returns the shape of words that are taken for texts: all that they share.
-func sharedShape(words []string) []byte {
+// SharedShape returns the shape of words that are taken for texts: all that they share.
+func SharedShape(words []string) []byte {
 	if len(words) < affixWords {
-		return textShape
+		return TextShape
 	}
 	var a affixes
 	a.keys = map[string]int{}
@@ -104,12 +108,12 @@ func sharedShape(words []string) []byte {
 		a.each([]byte(w), count, count)
 	}
 	for affix, n := range a.keys {
-		if a.keys[affix] = affixKeys; n < len(words) {
+		if a.keys[affix] = AffixKeys; n < len(words) {
 			delete(a.keys, affix)
 		}
 	}
 	return a.text([]byte(words[0]), true)
 }
 
-// minNamed says how long a word is that a person has chosen.
-const minNamed = 3
+// MinNamed says how long a word is that a person has chosen.
+const MinNamed = 3

@@ -1,21 +1,25 @@
-package infer
+package path
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/keywright/keywright/infer/internal/class"
+)
 
 // leastCounted says how many numbers must come after the same letter or two, below the same
 // names, to be data (w01, w02 … w52): fewer are versions and the like (v1, v2).
 const leastCounted = 6
 
-// counted takes the numbers in short words for data where there are many of them.
-func counted(paths []*path) {
+// Counted takes the numbers in short words for data where there are many of them.
+func Counted(paths []*Path) {
 	numbers := map[string]map[string]bool{}
 	for _, count := range []bool{true, false} {
 		for _, p := range paths {
-			above := p.kind().String() + p.sep
-			for i := range p.segments {
-				s := &p.segments[i]
-				form := shortForm(s.shape)
-				if letters, n := shortWord(s.shape); n != "" {
+			above := p.Kind().String() + p.Sep
+			for i := range p.Segments {
+				s := &p.Segments[i]
+				form := shortForm(s.Shape)
+				if letters, n := shortWord(s.Shape); n != "" {
 					below := above + "\x00" + s.open + letters
 					switch {
 					case count && numbers[below] == nil:
@@ -23,9 +27,9 @@ func counted(paths []*path) {
 					case count:
 						numbers[below][n] = true
 					case len(numbers[below]) >= leastCounted:
-						s.seen.add([]byte(s.shape))
+						s.Seen.Add([]byte(s.Shape))
 						s.counted = true
-						s.shape = letters + string(rune(classOf(numbers[below])))
+						s.Shape = letters + string(rune(classOf(numbers[below])))
 					}
 				}
 				above += "\x00" + s.open + form
@@ -45,34 +49,35 @@ func shortForm(shape string) string {
 // shortWord parts a word such as w04 into a letter or two and the digits after them; none
 // if it is another word.
 func shortWord(shape string) (letters, digits string) {
-	n := strings.IndexFunc(shape, func(c rune) bool { return c < 0x80 && kinds[byte(c)]&isDigit != 0 })
-	if n < 1 || n > 2 || !isLiteral(shape) || !allDigits([]byte(shape[n:])) || isTechnical([]byte(shape)) {
+	n := strings.IndexFunc(shape, func(c rune) bool { return c < 0x80 && class.Kinds[byte(c)]&class.IsDigit != 0 })
+	if n < 1 || n > 2 || !IsLiteral(shape) || !class.AllDigits([]byte(shape[n:])) || class.IsTechnical([]byte(shape)) {
 		return "", ""
 	}
 	return shape[:n], shape[n:]
 }
 
 // classOf returns the class of some numbers.
-func classOf(numbers map[string]bool) class {
+func classOf(numbers map[string]bool) class.Class {
 	for n := range numbers {
 		if len(n) > 1 && n[0] == '0' {
-			return digits
+			return class.Digits
 		}
 	}
-	return number
+	return class.Number
 }
 
-// inFull are words for the letters before a number.
-var inFull = map[string]string{"w": "week", "kw": "week", "q": "quarter", "y": "year", "v": "version"}
+// InFull are words for the letters before a number.
+var InFull = map[string]string{"w": "week", "kw": "week", "q": "quarter", "y": "year", "v": "version"}
 
-// lettersBefore returns the letters right before a number, in lower case: w of top:w04.
-func lettersBefore(tokens []token, at int) string {
-	if at < 1 || at >= len(tokens) || tokens[at].class != number && tokens[at].class != digits || tokens[at-1].class != 0 {
+// LettersBefore returns the letters right before a number, in lower case: w of top:w04.
+func LettersBefore(tokens []Token, at int) string {
+	if at < 1 || at >= len(tokens) || tokens[at].Class != class.Number && tokens[at].Class != class.Digits ||
+		tokens[at-1].Class != 0 {
 		return ""
 	}
-	before := tokens[at-1].literal
+	before := tokens[at-1].Literal
 	n := len(before)
-	for n > 0 && kinds[before[n-1]]&(isLower|isUpper) != 0 {
+	for n > 0 && class.Kinds[before[n-1]]&(class.IsLower|class.IsUpper) != 0 {
 		n--
 	}
 	return strings.ToLower(before[n:])
@@ -83,15 +88,15 @@ const leastCodes = 3
 
 // codes: words in capitals, below names in small letters, that lead to the same things are
 // codes of airports, currencies or shares, and no names.
-func codes(family []*path, at int) merge {
+func codes(family []*Path, at int) merge {
 	if at == 0 {
 		return merge{}
 	}
-	m := pick(family, at, func(s segment) bool { return isCode(s.shape) }, enumeration(""))
-	if len(m.segment.words) < leastCodes || !sameContent(m.members) || !m.members[0].small() {
+	m := pick(family, at, func(s Segment) bool { return isCode(s.Shape) }, enumeration(""))
+	if len(m.segment.Words) < leastCodes || !sameContent(m.members) || !m.members[0].small() {
 		return merge{}
 	}
-	if len(m.segment.words) > maxEnum || !canEnumerate(m.segment.words) {
+	if len(m.segment.Words) > maxEnum || !canEnumerate(m.segment.Words) {
 		m.segment.anyText()
 	}
 	return m
@@ -101,10 +106,10 @@ func codes(family []*path, at int) merge {
 func isCode(shape string) bool {
 	capitals := 0
 	for i := range len(shape) {
-		switch k := kinds[shape[i]]; {
-		case isClass(shape[i]) || k&(isLower|isOdd) != 0:
+		switch k := class.Kinds[shape[i]]; {
+		case class.IsClass(shape[i]) || k&(class.IsLower|class.IsOdd) != 0:
 			return false
-		case k&isUpper != 0:
+		case k&class.IsUpper != 0:
 			capitals++
 		}
 	}
@@ -112,7 +117,7 @@ func isCode(shape string) bool {
 }
 
 // small reports whether a name in small letters comes first.
-func (p *path) small() bool {
-	s := p.segments[0].shape
+func (p *Path) small() bool {
+	s := p.Segments[0].Shape
 	return strings.ToLower(s) == s && strings.ContainsFunc(s, func(c rune) bool { return c >= 'a' && c <= 'z' })
 }

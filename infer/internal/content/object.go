@@ -1,4 +1,4 @@
-package infer
+package content
 
 import (
 	"encoding/json"
@@ -10,17 +10,17 @@ import (
 // spelled describes how many members of one name in JSON objects have which form. All are 0 where
 // the fields are those of hashes.
 type spelled struct {
-	nulls, texts, numbers, bools int
+	Nulls, texts, numbers, bools int
 	nested                       int // objects and arrays
 }
 
 func (f *spelled) merge(o *spelled) {
-	f.nulls, f.texts, f.numbers, f.bools = f.nulls+o.nulls, f.texts+o.texts, f.numbers+o.numbers, f.bools+o.bools
+	f.Nulls, f.texts, f.numbers, f.bools = f.Nulls+o.Nulls, f.texts+o.texts, f.numbers+o.numbers, f.bools+o.bools
 	f.nested += o.nested
 }
 
 // object looks into a string that is a JSON object.
-func (c *content) object(v *source.Value) {
+func (c *Content) object(v *source.Value) {
 	if v.Partial || len(v.Str) < 2 || v.Str[0] != '{' || len(v.Str) > 64<<10 {
 		return
 	}
@@ -28,19 +28,19 @@ func (c *content) object(v *source.Value) {
 	if json.Unmarshal(v.Str, &object) != nil {
 		return
 	}
-	c.objects++
-	c.fields.values++
+	c.Objects++
+	c.Fields.Values++
 	names := make([]string, 0, len(object))
 	for name := range object {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		f := c.fields.get(name)
+		f := c.Fields.get(name)
 		if f == nil {
 			return
 		}
-		f.n++
+		f.N++
 		f.member(object[name])
 	}
 }
@@ -50,18 +50,18 @@ func (f *field) member(raw json.RawMessage) {
 	var s string
 	switch raw[0] {
 	case 'n':
-		f.forms.nulls++
+		f.Forms.Nulls++
 	case '"':
 		if json.Unmarshal(raw, &s) == nil {
-			f.forms.texts++
+			f.Forms.texts++
 			f.add([]byte(s))
 		}
 	case '{', '[':
-		f.forms.nested++
+		f.Forms.nested++
 	case 't', 'f':
-		f.forms.bools++
+		f.Forms.bools++
 	default:
-		f.forms.numbers++
+		f.Forms.numbers++
 		f.add(raw)
 	}
 }
@@ -72,24 +72,24 @@ const (
 	numberForms = lookSeconds | lookMillis | lookInt
 )
 
-// typ returns the type of the field, as a declaration writes it: for a member of JSON objects
+// Type returns the type of the field, as a declaration writes it: for a member of JSON objects
 // the form decides, since "1" is read as no number there, and 1 as no text.
-func (f *field) typ() string {
-	if f.forms == (spelled{nulls: f.forms.nulls}) { // of hashes, or null in all objects
-		return f.sketch.typ(enoughWords)
+func (f *field) Type() string {
+	if f.Forms == (spelled{Nulls: f.Forms.Nulls}) { // of hashes, or null in all objects
+		return f.sketch.Type(enoughWords)
 	}
-	switch f.n - f.forms.nulls {
-	case f.forms.texts:
+	switch f.N - f.Forms.Nulls {
+	case f.Forms.texts:
 		if typ := f.among(enoughWords, textLooks); typ != "" {
 			return typ
 		}
 		return "text"
-	case f.forms.numbers:
+	case f.Forms.numbers:
 		if typ := f.among(0, numberForms); typ != "" {
 			return typ
 		}
 		return "float"
-	case f.forms.bools:
+	case f.Forms.bools:
 		return "bool"
 	}
 	return "json"

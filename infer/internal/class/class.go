@@ -1,4 +1,6 @@
-package infer
+// Package class tells what the words of a key look like: numbers, ids, dates, texts. It makes the shape of a
+// segment, in which such words are one byte. It looks at one segment, and not at what other keys have there.
+package class
 
 import (
 	"bytes"
@@ -6,67 +8,69 @@ import (
 	"unicode/utf8"
 )
 
-// class describes what a word of a key looks like. In a shape it is as one byte
+// Class describes what a word of a key looks like. In a shape it is as one byte
 // below ' ', which no literal word has.
-type class byte
+type Class byte
 
 const (
-	number class = iota + 1 // digits, no leading zero
-	digits                  // digits with a leading zero
-	seconds
-	millis
-	uuid
-	ulid
-	hex
-	day     // 2006-01-02
-	dayHour // 2006-01-02-15
-	month   // 2006-01
-	compact // 20060102
-	week    // 2006-W01
-	decimal // 12.5
-	address // 10.0.0.1
-	text
-	binary
-	rest
+	Number Class = iota + 1 // digits, no leading zero
+	Digits                  // digits with a leading zero
+	Seconds
+	Millis
+	UUID
+	ULID
+	Hex
+	Day     // 2006-01-02
+	DayHour // 2006-01-02-15
+	Month   // 2006-01
+	Compact // 20060102
+	Week    // 2006-W01
+	Decimal // 12.5
+	Address // 10.0.0.1
+	Text
+	Binary
+	Rest
 	classes
 )
 
-func isClass(b byte) bool { return 0 < b && b < byte(classes) }
+// IsClass reports whether a byte of a shape is a class, and no literal.
+func IsClass(b byte) bool { return 0 < b && b < byte(classes) }
 
-// kinds of bytes, as bits.
+// Kinds of bytes, as bits.
 const (
-	isDigit = 1 << iota
-	isLower
-	isUpper
-	isHex
-	isDivider
-	isOdd   // control characters and beyond ASCII
-	isOther // the rest of ASCII
+	IsDigit = 1 << iota
+	IsLower
+	IsUpper
+	IsHex
+	IsDivider
+	IsOdd   // control characters and beyond ASCII
+	IsOther // the rest of ASCII
 )
 
 // divider are the bytes between words of one segment.
 const dividers = "_-.,=@#~+ {}[]();&?%"
 
-var kinds = func() (t [256]byte) {
+// Kinds says of each byte what it is.
+var Kinds = func() (t [256]byte) {
 	for i := range t {
 		c := byte(i)
 		switch {
 		case '0' <= c && c <= '9':
-			t[i] = isDigit | isHex
+			t[i] = IsDigit | IsHex
 		case 'a' <= c && c <= 'f':
-			t[i] = isLower | isHex
+			t[i] = IsLower | IsHex
 		case 'a' <= c && c <= 'z':
-			t[i] = isLower
+			t[i] = IsLower
 		case 'A' <= c && c <= 'Z':
-			t[i] = isUpper
+			t[i] = IsUpper
 		case c < ' ' || c > '~':
-			t[i] = isOdd
+			t[i] = IsOdd
 		default:
-			t[i] = isOther
+			t[i] = IsOther
 		}
 	}
 	for _, c := range []byte(dividers + separators) {
-		t[c] = isDivider
+		t[c] = IsDivider
 	}
 	return t
 }()
@@ -74,9 +78,9 @@ var kinds = func() (t [256]byte) {
 // separators part a key into segments; the first one a key has is its own.
 const separators = ":/|"
 
-// separatorOf returns the separator of a key, 0 if it has none. A dot is one where
+// SeparatorOf returns the separator of a key, 0 if it has none. A dot is one where
 // there is no other, in a name like conf.cdn.opt7 and not in an address.
-func separatorOf(name []byte) byte {
+func SeparatorOf(name []byte) byte {
 	best, dots := byte(0), 0
 	for i, c := range name {
 		switch c {
@@ -89,13 +93,13 @@ func separatorOf(name []byte) byte {
 				best = '|'
 			}
 		case '.':
-			if dots >= 0 && i > 0 && i < len(name)-1 && kinds[name[i-1]]&(isLower|isUpper) != 0 {
+			if dots >= 0 && i > 0 && i < len(name)-1 && Kinds[name[i-1]]&(IsLower|IsUpper) != 0 {
 				dots++
 				continue
 			}
 			dots = -1 << 30
 		default:
-			if kinds[c]&(isLower|isUpper|isDigit) == 0 && c != '_' && c != '-' {
+			if Kinds[c]&(IsLower|IsUpper|IsDigit) == 0 && c != '_' && c != '-' {
 				dots = -1 << 30
 			}
 		}
@@ -109,44 +113,45 @@ func separatorOf(name []byte) byte {
 // Bounds of what is taken for words: a longer segment is a text, and so is what
 // follows the last segment that makes a difference.
 const (
-	maxSegment = 72
-	maxDepth   = 14
+	MaxSegment = 72
+	MaxDepth   = 14
 )
 
-// scratch is space for the shape of a segment.
-type scratch struct {
-	buf  [2*maxSegment + 8]byte
-	name [4 * maxSegment]byte
+// Scratch is space for the shape of a segment.
+type Scratch struct {
+	Buf  [2*MaxSegment + 8]byte
+	Name [4 * MaxSegment]byte
 }
 
-// shape writes the shape of a segment: its words, those that look like data as
+// Shape writes the shape of a segment: its words, those that look like data as
 // their class. fixed is true if it is all words.
-func (s *scratch) shape(segment []byte) (shape []byte, fixed bool) {
+func (s *Scratch) Shape(segment []byte) (shape []byte, fixed bool) {
 	all, or := byte(0xff), byte(0)
 	for _, c := range segment {
-		k := kinds[c]
+		k := Kinds[c]
 		all &= k
 		or |= k
 	}
 	switch {
-	case or&isOdd != 0 && (!utf8.Valid(segment) || hasControl(segment)):
-		return s.one(binary), false
-	case len(segment) > maxSegment:
-		return s.one(text), false
-	case or&isDigit == 0 && len(segment) <= 40:
+	case or&IsOdd != 0 && (!utf8.Valid(segment) || hasControl(segment)):
+		return s.One(Binary), false
+	case len(segment) > MaxSegment:
+		return s.One(Text), false
+	case or&IsDigit == 0 && len(segment) <= 40:
 		return segment, true
 	case len(segment) == 0:
 		return segment, true
 	}
 	if c := whole(segment, all); c != 0 {
-		return s.one(c), false
+		return s.One(c), false
 	}
 	return s.split(segment)
 }
 
-func (s *scratch) one(c class) []byte {
-	s.buf[0] = byte(c)
-	return s.buf[:1]
+// One returns the shape that is one class.
+func (s *Scratch) One(c Class) []byte {
+	s.Buf[0] = byte(c)
+	return s.Buf[:1]
 }
 
 func hasControl(p []byte) bool {
@@ -160,71 +165,74 @@ func hasControl(p []byte) bool {
 
 // whole returns the class of a segment or word as one, 0 if it is several words or
 // none.
-func whole(p []byte, all byte) class {
+func whole(p []byte, all byte) Class {
 	switch {
-	case all&isDigit != 0:
+	case all&IsDigit != 0:
 		return numeric(p)
-	case len(p) == 36 && isUUID(p):
-		return uuid
-	case len(p) == 10 && isDate(p):
-		return day
-	case len(p) == 13 && p[10] == '-' && isDate(p[:10]) && allDigits(p[11:]) && string(p[11:]) < "24":
-		return dayHour
-	case len(p) == 7 && p[4] == '-' && allDigits(p[:4]) && allDigits(p[5:]) && "01" <= string(p[5:]) &&
+	case len(p) == 36 && IsUUID(p):
+		return UUID
+	case len(p) == 10 && IsDate(p):
+		return Day
+	case len(p) == 13 && p[10] == '-' && IsDate(p[:10]) && AllDigits(p[11:]) && string(p[11:]) < "24":
+		return DayHour
+	case len(p) == 7 && p[4] == '-' && AllDigits(p[:4]) && AllDigits(p[5:]) && "01" <= string(p[5:]) &&
 		string(p[5:]) <= "12" && (p[0] == '1' || p[0] == '2'):
-		return month
+		return Month
 	case isWeek(p):
-		return week
+		return Week
 	case isDecimal(p):
-		return decimal
+		return Decimal
 	case len(p) >= 7 && len(p) <= 15 && isAddress(p):
-		return address
-	case all&isHex != 0 && len(p) >= 8 && len(p)%2 == 0:
-		return hex
-	case len(p) == 26 && isULID(p):
-		return ulid
+		return Address
+	case all&IsHex != 0 && len(p) >= 8 && len(p)%2 == 0:
+		return Hex
+	case len(p) == 26 && IsULID(p):
+		return ULID
 	}
 	return 0
 }
 
-func numeric(p []byte) class {
+func numeric(p []byte) Class {
 	switch {
 	case len(p) == 8 && isCompactDate(p):
-		return compact
+		return Compact
 	case len(p) > 1 && p[0] == '0' || len(p) > 18:
-		return digits
+		return Digits
 	case len(p) == 10 && (p[0] == '1' && p[1] >= '4' && p[1] <= '9'):
-		return seconds
+		return Seconds
 	case len(p) == 13 && (p[0] == '1' && p[1] >= '4' && p[1] <= '9'):
-		return millis
+		return Millis
 	}
-	return number
+	return Number
 }
 
-func allDigits(p []byte) bool {
+// AllDigits reports whether a word is a row of digits.
+func AllDigits(p []byte) bool {
 	for _, c := range p {
-		if kinds[c]&isDigit == 0 {
+		if Kinds[c]&IsDigit == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func isUUID(p []byte) bool {
+// IsUUID reports whether a word is a UUID.
+func IsUUID(p []byte) bool {
 	for i, c := range p {
 		if i == 8 || i == 13 || i == 18 || i == 23 {
 			if c != '-' {
 				return false
 			}
-		} else if kinds[c]&isHex == 0 {
+		} else if Kinds[c]&IsHex == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func isDate(p []byte) bool {
-	return p[4] == '-' && p[7] == '-' && allDigits(p[:4]) && allDigits(p[5:7]) && allDigits(p[8:]) &&
+// IsDate reports whether a word is a date like 2006-01-02.
+func IsDate(p []byte) bool {
+	return p[4] == '-' && p[7] == '-' && AllDigits(p[:4]) && AllDigits(p[5:7]) && AllDigits(p[8:]) &&
 		(p[0] == '1' || p[0] == '2') && string(p[5:7]) <= "12" && string(p[8:]) <= "31" && string(p[5:7]) > "00" &&
 		string(p[8:]) > "00"
 }
@@ -234,7 +242,7 @@ func isWeek(p []byte) bool {
 	if len(p) == 8 && p[4] == '-' {
 		p = append(append(make([]byte, 0, 7), p[:4]...), p[5:]...)
 	}
-	return len(p) == 7 && p[4] == 'W' && allDigits(p[:4]) && allDigits(p[5:]) && (p[0] == '1' || p[0] == '2') &&
+	return len(p) == 7 && p[4] == 'W' && AllDigits(p[:4]) && AllDigits(p[5:]) && (p[0] == '1' || p[0] == '2') &&
 		"01" <= string(p[5:]) && string(p[5:]) <= "53"
 }
 
@@ -244,7 +252,7 @@ func isDecimal(p []byte) bool {
 		p = p[1:]
 	}
 	dot := bytes.IndexByte(p, '.')
-	return dot > 0 && dot < len(p)-1 && allDigits(p[:dot]) && allDigits(p[dot+1:])
+	return dot > 0 && dot < len(p)-1 && AllDigits(p[:dot]) && AllDigits(p[dot+1:])
 }
 
 // isAddress: four numbers with dots between them.
@@ -254,7 +262,7 @@ func isAddress(p []byte) bool {
 		switch {
 		case c == '.' && run > 0:
 			dots, run = dots+1, 0
-		case kinds[c]&isDigit != 0 && run < 3:
+		case Kinds[c]&IsDigit != 0 && run < 3:
 			run++
 		default:
 			return false
@@ -268,12 +276,13 @@ func isCompactDate(p []byte) bool {
 		"01" <= string(p[6:8]) && string(p[6:8]) <= "31"
 }
 
-func isULID(p []byte) bool {
+// IsULID reports whether a word is a ULID.
+func IsULID(p []byte) bool {
 	if p[0] > '7' {
 		return false
 	}
 	for _, c := range p {
-		if kinds[c]&(isDigit|isUpper) == 0 || c == 'I' || c == 'L' || c == 'O' || c == 'U' {
+		if Kinds[c]&(IsDigit|IsUpper) == 0 || c == 'I' || c == 'L' || c == 'O' || c == 'U' {
 			return false
 		}
 	}
@@ -281,8 +290,8 @@ func isULID(p []byte) bool {
 }
 
 // split looks at the words of a segment one by one.
-func (s *scratch) split(segment []byte) ([]byte, bool) {
-	out := s.buf[:0]
+func (s *Scratch) split(segment []byte) ([]byte, bool) {
+	out := s.Buf[:0]
 	fixed := true
 	for start := 0; start <= len(segment); {
 		if c, n := divided(segment[start:]); n > 0 {
@@ -294,14 +303,14 @@ func (s *scratch) split(segment []byte) ([]byte, bool) {
 			continue
 		}
 		end, all, or := start, byte(0xff), byte(0)
-		for end < len(segment) && kinds[segment[end]] != isDivider {
-			all &= kinds[segment[end]]
-			or |= kinds[segment[end]]
+		for end < len(segment) && Kinds[segment[end]] != IsDivider {
+			all &= Kinds[segment[end]]
+			or |= Kinds[segment[end]]
 			end++
 		}
 		word := segment[start:end]
 		switch {
-		case or&isDigit == 0 && len(word) <= 40:
+		case or&IsDigit == 0 && len(word) <= 40:
 			out = append(out, word...)
 		default:
 			var varies bool
@@ -318,26 +327,26 @@ func (s *scratch) split(segment []byte) ([]byte, bool) {
 
 // divided returns the class of data at the beginning of p that has dividers in it: a
 // UUID, a day, an address. n is its length, 0 if there is none.
-func divided(p []byte) (c class, n int) {
-	end := func(n int) bool { return len(p) == n || len(p) > n && kinds[p[n]] == isDivider }
+func divided(p []byte) (c Class, n int) {
+	end := func(n int) bool { return len(p) == n || len(p) > n && Kinds[p[n]] == IsDivider }
 	switch {
-	case len(p) < 3 || kinds[p[0]]&isHex == 0 && p[0] != '-':
-	case end(36) && isUUID(p[:36]):
-		return uuid, 36
-	case end(10) && isDate(p[:10]):
-		return day, 10
+	case len(p) < 3 || Kinds[p[0]]&IsHex == 0 && p[0] != '-':
+	case end(36) && IsUUID(p[:36]):
+		return UUID, 36
+	case end(10) && IsDate(p[:10]):
+		return Day, 10
 	case end(8) && isWeek(p[:8]):
-		return week, 8
-	case p[0] == '-' || kinds[p[0]]&isDigit != 0:
+		return Week, 8
+	case p[0] == '-' || Kinds[p[0]]&IsDigit != 0:
 		n := 1
-		for n < len(p) && (p[n] == '.' || kinds[p[n]]&isDigit != 0) {
+		for n < len(p) && (p[n] == '.' || Kinds[p[n]]&IsDigit != 0) {
 			n++
 		}
 		if n >= 7 && n <= 15 && end(n) && isAddress(p[:n]) {
-			return address, n
+			return Address, n
 		}
 		if end(n) && isDecimal(p[:n]) {
-			return decimal, n
+			return Decimal, n
 		}
 	}
 	return 0, 0
@@ -350,22 +359,22 @@ func appendWord(out, word []byte, all byte) ([]byte, bool) {
 		return append(out, byte(c)), true
 	}
 	letters := 0
-	for letters < len(word) && kinds[word[letters]]&(isLower|isUpper) != 0 {
+	for letters < len(word) && Kinds[word[letters]]&(IsLower|IsUpper) != 0 {
 		letters++
 	}
-	if n := len(word) - letters; letters > 0 && n > 0 && allDigits(word[letters:]) {
-		if n <= 2 && letters < 3 || isTechnical(word) {
+	if n := len(word) - letters; letters > 0 && n > 0 && AllDigits(word[letters:]) {
+		if n <= 2 && letters < 3 || IsTechnical(word) {
 			return append(out, word...), false
 		}
 		if letters >= 3 {
-			return append(append(out, word[:letters]...), byte(number)), true
+			return append(append(out, word[:letters]...), byte(Number)), true
 		}
 	}
-	return append(out, byte(text)), true
+	return append(out, byte(Text)), true
 }
 
-// isTechnical: words with a number that are names all the same.
-func isTechnical(word []byte) bool {
+// IsTechnical: words with a number that are names all the same.
+func IsTechnical(word []byte) bool {
 	switch string(word) {
 	case "sha256", "sha512", "sha1", "utf8", "h264", "mp3", "md5", "oauth2", "base64", "s3", "ipv4", "ipv6":
 		return true
@@ -373,7 +382,8 @@ func isTechnical(word []byte) bool {
 	return false
 }
 
-func oneBit(lens uint64) int {
+// OneBit returns the place of the only bit that is set; 0 if there are several, or it is the last.
+func OneBit(lens uint64) int {
 	if bits.OnesCount64(lens) != 1 || lens == 1<<63 {
 		return 0
 	}

@@ -1,4 +1,6 @@
-package infer
+// Package splice adds lines to the sections of a declaration. What is there stays as it is, byte by byte, and YAML
+// reads it as before. It knows no keys: the lines are made by package infer.
+package splice
 
 import (
 	"errors"
@@ -9,6 +11,18 @@ import (
 	"github.com/keywright/keywright/finding"
 	yaml "go.yaml.in/yaml/v4"
 )
+
+// ErrFlow reports a declaration that cannot be added to: all of it, or its keys, are written
+// in braces, or the name of a section is in quotes.
+var ErrFlow = errors.New(
+	"a section is written in braces ({…}), or its name in quotes; write it as a block, one entry " +
+		"below the other, so that entries can be added")
+
+// ErrPlaces reports a declaration in which no places for entries were found that leave what is
+// there as it is.
+var ErrPlaces = errors.New(
+	"entries cannot be added without a change of others; indent the lines of texts that go over " +
+		"several, so that none begins like a section or a comment")
 
 // sectionLines names the section that begins at each line, "" where none does. Only YAML
 // tells: a comment, or a text of several lines, may look like one.
@@ -41,8 +55,8 @@ const quotedSection = "\""
 // later lists the sections that a new one is put before.
 var later = map[string][]string{"foreign": {"vars", "ttls", "keys"}, "vars": {"ttls", "keys"}}
 
-// insert adds lines at the end of a section, which is made if there is none.
-func insert(lines []string, section string, added []string) ([]string, error) {
+// Insert adds lines at the end of a section, which is made if there is none.
+func Insert(lines []string, section string, added []string) ([]string, error) {
 	names, err := sectionLines(lines)
 	if err != nil {
 		return nil, err
@@ -108,7 +122,7 @@ func insertFlow(lines []string, start int, added []string) ([]string, error) {
 		a, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(a), "- "), "  # ")
 		if name, typ, isVar := strings.Cut(a, ": "); isVar && a[0] != '"' {
 			if !strings.HasPrefix(typ, `"`) {
-				typ = quoted(typ)
+				typ = Quoted(typ)
 			}
 			a = name + ": " + typ
 		}
@@ -190,24 +204,12 @@ func indented(lines []string, by int) []string {
 	return out
 }
 
-// ErrFlow reports a declaration that cannot be added to: all of it, or its keys, are written
-// in braces, or the name of a section is in quotes.
-var ErrFlow = errors.New(
-	"a section is written in braces ({…}), or its name in quotes; write it as a block, one entry " +
-		"below the other, so that entries can be added")
-
-// ErrPlaces reports a declaration in which no places for entries were found that leave what is
-// there as it is.
-var ErrPlaces = errors.New(
-	"entries cannot be added without a change of others; indent the lines of texts that go over " +
-		"several, so that none begins like a section or a comment")
-
-// added lists the sections that Merge adds to.
+// added lists the sections that Insert adds to.
 var added = []string{"foreign", "vars", "keys", "channels"}
 
-// extends reports whether a declaration has all of another, and only more entries of the
-// sections that Merge adds to.
-func extends(old, merged []byte) bool {
+// Extends reports whether a declaration has all of another, and only more entries of the
+// sections that Insert adds to.
+func Extends(old, merged []byte) bool {
 	var before, after yaml.Node
 	if yaml.Unmarshal(old, &before) != nil || yaml.Unmarshal(merged, &after) != nil || len(after.Content) == 0 {
 		return false
@@ -244,9 +246,9 @@ func sameNode(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, sameNode)
 }
 
-// quoted returns a text between double quotes. The second "#" of two is escaped: a CI
+// Quoted returns a text between double quotes. The second "#" of two is escaped: a CI
 // system takes "##[" and what follows for a command.
-func quoted(s string) string {
+func Quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i, r := range s {

@@ -1,9 +1,11 @@
-package infer
+package tree
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/content"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 
@@ -19,45 +21,45 @@ type ref struct {
 // grower makes a tree of keys that are all known: how many share a segment is
 // counted before it is decided what is a name and what is data.
 type grower struct {
-	*tree
-	kept   *kept
-	groups []*group // of each key
+	*Tree
+	kept   *Kept
+	groups []*Group // of each key
 	sep    byte
-	words  scratch
+	words  class.Scratch
 	parts  affixes // of the words at the node in hand
 }
 
-// grow makes the tree of what was kept, and says which group each key is in.
-func grow(k *kept, values []sample) (*tree, []*group) {
-	g := &grower{tree: newTree(), kept: k, groups: make([]*group, k.n)}
-	refs := make([]ref, k.n)
+// Grow makes the tree of what was kept, and says which group each key is in.
+func Grow(k *Kept, values []Sample) (*Tree, []*Group) {
+	g := &grower{Tree: newTree(), kept: k, groups: make([]*Group, k.N)}
+	refs := make([]ref, k.N)
 	for i := range refs {
-		refs[i] = ref{hash: uint64(separatorOf(k.name(i))), key: uint32(i)}
+		refs[i] = ref{hash: uint64(class.SeparatorOf(k.Name(i))), key: uint32(i)}
 	}
 	slices.SortFunc(refs, byHash)
 	for len(refs) > 0 {
 		n := runLength(refs)
 		g.sep = byte(refs[0].hash)
-		top := g.leaf(&g.root, string([]byte{'<', g.sep}))
-		g.root.words++
-		top.first, top.visits = true, int64(n)
+		top := g.leaf(&g.Root, string([]byte{'<', g.sep}))
+		g.Root.words++
+		top.first, top.Visits = true, int64(n)
 		g.branch(top, refs[:n], 0)
 		refs = refs[n:]
 	}
 	used := make([]bool, len(values))
 	for i, group := range g.groups {
-		f := k.fact(i)
-		group.count(k.name(i), f)
-		if f.sample >= 0 && !used[f.sample] {
-			used[f.sample] = true
-			if group.values == nil {
-				group.values = &content{}
+		f := k.Fact(i)
+		group.Count(k.Name(i), f)
+		if f.Sample >= 0 && !used[f.Sample] {
+			used[f.Sample] = true
+			if group.Values == nil {
+				group.Values = &content.Content{}
 			}
-			group.values.merge(&values[f.sample].content)
-			group.asked += values[f.sample].asked
+			group.Values.Merge(&values[f.Sample].Content)
+			group.asked += values[f.Sample].asked
 		}
 	}
-	return g.tree, g.groups
+	return g.Tree, g.groups
 }
 
 // byHash keeps the keys of one hash in the order in which they are stored: a million
@@ -76,9 +78,9 @@ func runLength(refs []ref) int {
 // place returns the next segment of a key: all that is left of it where the tree is
 // full.
 func (g *grower) place(r ref, depth int, full bool) (place, int) {
-	name := g.kept.name(int(r.key))
+	name := g.kept.Name(int(r.key))
 	if full {
-		return place{segment: name[r.at:], shape: g.words.one(rest)}, -1
+		return place{segment: name[r.at:], shape: g.words.One(class.Rest)}, -1
 	}
 	return placeAt(name, g.sep, int(r.at), depth, &g.words)
 }
@@ -86,20 +88,20 @@ func (g *grower) place(r ref, depth int, full bool) (place, int) {
 // segment returns the next segment of a key without the braces around it, or all that is
 // left of the key.
 func (g *grower) segment(r ref, whole bool) []byte {
-	name := g.kept.name(int(r.key))
+	name := g.kept.Name(int(r.key))
 	if whole {
 		return name[r.at:]
 	}
 	if r.next >= 0 {
 		name = name[:r.next-1]
 	}
-	_, segment, _ := braces(name[r.at:])
+	_, segment, _ := Braces(name[r.at:])
 	return segment
 }
 
 // branch puts keys below a node.
-func (g *grower) branch(n *node, refs []ref, depth int) {
-	full := g.nodes >= maxNodes && depth > 0
+func (g *grower) branch(n *Node, refs []ref, depth int) {
+	full := g.Nodes >= maxNodes && depth > 0
 	for i := range refs {
 		p, next := g.place(refs[i], depth, full)
 		refs[i].hash, refs[i].next = hashed(basis, p.name(&g.words)), int32(next)
@@ -115,7 +117,7 @@ func (g *grower) branch(n *node, refs []ref, depth int) {
 
 // widen takes for text what are too many words, or mixtures, to be names; those
 // with far more keys than the others stay. It says whether anything changed.
-func (g *grower) widen(n *node, refs []ref, depth int) bool {
+func (g *grower) widen(n *Node, refs []ref, depth int) bool {
 	words, mixtures := shares{limit: maxWords}, shares{limit: maxMixed}
 	if n.first {
 		words, mixtures = shares{limit: maxRoots, most: maxRootsHeavy}, shares{limit: maxWords, most: maxHeavy}
@@ -190,14 +192,14 @@ func (s *shares) choose() {
 
 // run is keys that go on below one node.
 type run struct {
-	node *node
+	node *Node
 	refs []ref
 	rank int
 }
 
 // runs makes the children. Names come first, then data, then texts: whatever
 // fills the tree, it is not what is regular that is cut.
-func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
+func (g *grower) runs(n *Node, refs []ref, depth int, full bool) []run {
 	var out []run
 	for len(refs) > 0 {
 		r := run{refs: refs[:runLength(refs)]}
@@ -213,17 +215,17 @@ func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
 		case isMixed(name):
 			n.mixed++
 			r.rank = 1
-		case p.shape[0] != byte(text) && p.shape[0] != byte(rest):
+		case p.shape[0] != byte(class.Text) && p.shape[0] != byte(class.Rest):
 			r.rank = 2
 		default:
 			r.rank = 3
 		}
 		r.node = g.leaf(n, name)
-		r.node.visits += int64(len(r.refs))
+		r.node.Visits += int64(len(r.refs))
 		if !p.fixed {
-			whole := p.shape[0] == byte(rest)
+			whole := p.shape[0] == byte(class.Rest)
 			for _, key := range r.refs {
-				r.node.seen.add(g.segment(key, whole))
+				r.node.Seen.Add(g.segment(key, whole))
 			}
 		}
 		out = append(out, r)

@@ -1,4 +1,6 @@
-package infer
+// Package content describes what the values of keys look like: their types, their fields and members, their words.
+// It keeps no value, but for a few short words. It does not look at the names of keys.
+package content
 
 import (
 	"bytes"
@@ -10,83 +12,84 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/keywright/keywright/infer/internal/class"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/source"
 )
 
-// content describes what is known of the values of a group's keys.
-type content struct {
-	whole    sketch // of a string
-	member   sketch // of a list, set or zset
-	fields   fields // of a hash, a stream, or a JSON object
-	scores   scores // of a zset
-	largest  int    // bytes of the longest string
-	objects  int    // strings that are JSON objects
-	sketches int    // strings that are HyperLogLogs
-	bits     int    // strings of bytes that are no text
+// Content describes what is known of the values of a group's keys.
+type Content struct {
+	Whole    sketch // of a string
+	Member   sketch // of a list, set or zset
+	Fields   Fields // of a hash, a stream, or a JSON object
+	Scores   scores // of a zset
+	Largest  int    // bytes of the longest string
+	Objects  int    // strings that are JSON objects
+	Sketches int    // strings that are HyperLogLogs
+	Bits     int    // strings of bytes that are no text
 }
 
-// fields holds the fields of hashes or of JSON objects.
-type fields struct {
-	values int // hashes, objects or entries of streams seen
-	byName map[string]*field
+// Fields holds the fields of hashes or of JSON objects.
+type Fields struct {
+	Values int // hashes, objects or entries of streams seen
+	ByName map[string]*field
 	open   bool // too many different ones to be fixed
 	parts  bool // a hash was seen in part: it may have fields that were not seen
-	any    sketch
-	names  sketch
+	Any    sketch
+	Names  sketch
 }
 
 type field struct {
-	n     int // values that have it
+	N     int // values that have it
 	last  int // the number of the last of them
-	forms spelled
+	Forms spelled
 	sketch
 }
 
 // maxFields says how many different fields may be written out.
 const maxFields = 40
 
-// add takes one value.
-func (c *content) add(kind source.Kind, v *source.Value) {
+// Add takes one value.
+func (c *Content) Add(kind source.Kind, v *source.Value) {
 	switch kind {
 	case source.String:
-		c.whole.add(v.Str)
-		c.largest = max(c.largest, len(v.Str))
+		c.Whole.add(v.Str)
+		c.Largest = max(c.Largest, len(v.Str))
 		if bytes.HasPrefix(v.Str, []byte("HYLL")) {
-			c.sketches++
+			c.Sketches++
 		} else if len(v.Str) > 0 && looksLike(v.Str) == 0 {
-			c.bits++
+			c.Bits++
 		}
 		c.object(v)
 	case source.Hash:
-		c.fields.parts = c.fields.parts || v.Partial
-		c.fields.add(v.Elements)
+		c.Fields.parts = c.Fields.parts || v.Partial
+		c.Fields.add(v.Elements)
 	case source.Stream:
 		start := 0
 		for _, end := range v.Ends {
-			c.fields.add(v.Elements[start:end])
+			c.Fields.add(v.Elements[start:end])
 			start = end
 		}
 	default:
 		for _, e := range v.Elements {
-			c.member.add(e)
+			c.Member.add(e)
 		}
 		for _, s := range v.Scores {
-			c.scores.add(s)
+			c.Scores.add(s)
 		}
 	}
 }
 
 // add takes the fields of one hash, or of one entry of a stream, which may have a field
 // twice.
-func (f *fields) add(pairs [][]byte) {
-	f.values++
+func (f *Fields) add(pairs [][]byte) {
+	f.Values++
 	for i := 0; i+1 < len(pairs); i += 2 {
-		f.names.add(pairs[i])
-		f.any.add(pairs[i+1])
+		f.Names.add(pairs[i])
+		f.Any.add(pairs[i+1])
 		if one := f.get(string(pairs[i])); one != nil {
-			if one.last != f.values {
-				one.n, one.last = one.n+1, f.values
+			if one.last != f.Values {
+				one.N, one.last = one.N+1, f.Values
 			}
 			one.add(pairs[i+1])
 		}
@@ -94,161 +97,90 @@ func (f *fields) add(pairs [][]byte) {
 }
 
 // get returns the field of that name, nil when there are too many.
-func (f *fields) get(name string) *field {
+func (f *Fields) get(name string) *field {
 	if f.open {
 		return nil
 	}
-	if f.byName == nil {
-		f.byName = map[string]*field{}
+	if f.ByName == nil {
+		f.ByName = map[string]*field{}
 	}
-	one := f.byName[name]
+	one := f.ByName[name]
 	if one == nil {
-		if len(f.byName) >= maxFields {
-			f.open, f.byName = true, nil
+		if len(f.ByName) >= maxFields {
+			f.open, f.ByName = true, nil
 			return nil
 		}
 		one = &field{}
-		f.byName[name] = one
+		f.ByName[name] = one
 	}
 	return one
 }
 
-func (c *content) merge(o *content) {
-	c.whole.merge(&o.whole)
-	c.member.merge(&o.member)
-	c.largest = max(c.largest, o.largest)
-	c.objects += o.objects
-	c.sketches += o.sketches
-	c.bits += o.bits
-	c.scores.merge(&o.scores)
-	c.fields.merge(&o.fields)
+// Merge adds what is known of other values.
+func (c *Content) Merge(o *Content) {
+	c.Whole.merge(&o.Whole)
+	c.Member.merge(&o.Member)
+	c.Largest = max(c.Largest, o.Largest)
+	c.Objects += o.Objects
+	c.Sketches += o.Sketches
+	c.Bits += o.Bits
+	c.Scores.merge(&o.Scores)
+	c.Fields.merge(&o.Fields)
 }
 
-func (f *fields) merge(o *fields) {
-	f.values += o.values
+func (f *Fields) merge(o *Fields) {
+	f.Values += o.Values
 	f.parts = f.parts || o.parts
-	f.names.merge(&o.names)
-	f.any.merge(&o.any)
+	f.Names.merge(&o.Names)
+	f.Any.merge(&o.Any)
 	if o.open {
-		f.open, f.byName = true, nil
+		f.open, f.ByName = true, nil
 	}
-	for name, one := range o.byName {
+	for name, one := range o.ByName {
 		mine := f.get(name)
 		if mine == nil {
 			return
 		}
-		mine.n += one.n
-		mine.forms.merge(&one.forms)
+		mine.N += one.N
+		mine.Forms.merge(&one.Forms)
 		mine.merge(&one.sketch)
 	}
 }
 
-// fixed reports whether the fields are a set that someone decided on: most
+// Fixed reports whether the fields are a set that someone decided on: most
 // values have most of them, and they are names.
-func (f *fields) fixed() bool {
-	if f.open || f.parts || len(f.byName) == 0 || f.values < 2 && len(f.byName) > 12 {
+func (f *Fields) Fixed() bool {
+	if f.open || f.parts || len(f.ByName) == 0 || f.Values < 2 && len(f.ByName) > 12 {
 		return false
 	}
 	common := 0
-	for name, one := range f.byName {
-		if !isName(name) {
+	for name, one := range f.ByName {
+		if !IsName(name) {
 			return false
 		}
-		if 2*one.n >= f.values {
+		if 2*one.N >= f.Values {
 			common++
 		}
 	}
-	return 2*common >= len(f.byName)
+	return 2*common >= len(f.ByName)
 }
 
-// isName: what a developer calls a field.
-func isName(s string) bool {
-	if s == "" || len(s) > 40 || !(kinds[s[0]]&(isLower|isUpper) != 0 || s[0] == '_') {
+// IsName: what a developer calls a field.
+func IsName(s string) bool {
+	if s == "" || len(s) > 40 || !(class.Kinds[s[0]]&(class.IsLower|class.IsUpper) != 0 || s[0] == '_') {
 		return false
 	}
 	numbers := 0
 	for i := range len(s) {
 		switch c := s[i]; {
-		case kinds[c]&isDigit != 0:
+		case class.Kinds[c]&class.IsDigit != 0:
 			numbers++
-		case kinds[c]&(isLower|isUpper) == 0 && c != '_' && c != '-' && c != '.':
+		case class.Kinds[c]&(class.IsLower|class.IsUpper) == 0 && c != '_' && c != '-' && c != '.':
 			return false
 		}
 	}
 	return numbers <= 3
 }
-
-// scores describes what is known of the scores of sorted sets.
-type scores struct {
-	n        int
-	min, max float64
-	fraction bool
-}
-
-func (s *scores) add(v float64) {
-	if math.IsNaN(v) {
-		return
-	}
-	if s.n == 0 || v < s.min {
-		s.min = v
-	}
-	if s.n == 0 || v > s.max {
-		s.max = v
-	}
-	s.n++
-	s.fraction = s.fraction || v != math.Trunc(v)
-}
-
-func (s *scores) merge(o *scores) {
-	if o.n == 0 {
-		return
-	}
-	n, fraction := s.n+o.n, s.fraction || o.fraction
-	s.add(o.min)
-	s.add(o.max)
-	s.n, s.fraction = n, fraction
-}
-
-// Unix seconds and milliseconds of the years 2014 to 2096: what is between them
-// is taken for a time.
-const (
-	early = 1.4e9
-	late  = 4e9
-)
-
-// typ returns the type of the scores, as a declaration writes it.
-func (s *scores) typ() string {
-	switch {
-	case s.n == 0:
-		return ""
-	case s.min >= early && s.max <= late && !s.fraction:
-		return "unix_s"
-	case s.min >= early*1000 && s.max <= late*1000 && !s.fraction:
-		return "unix_ms"
-	case s.fraction || math.IsInf(s.min, 0) || math.IsInf(s.max, 0) || math.Abs(s.max) >= 1<<53 ||
-		math.Abs(s.min) >= 1<<53:
-		return "float"
-	}
-	return "int"
-}
-
-// Scores of a geo set are 52 bits of a geohash. Few are below 2^44 (places at the
-// edge of the map); times in milliseconds all are, times in microseconds are of a
-// few years.
-const (
-	leastGeo     = 1 << 44
-	mostGeo      = 1 << 52
-	microsOf2015 = 1.42e15
-	microsOf2035 = 2.05e15
-)
-
-// geo reports whether the scores may be those of GEOADD.
-func (s *scores) geo() bool {
-	return s.n > 0 && !s.fraction && s.min >= leastGeo && s.max < mostGeo
-}
-
-// micros reports whether the scores may as well be times in microseconds.
-func (s *scores) micros() bool { return s.min >= microsOf2015 && s.max <= microsOf2035 }
 
 // look represents one form a value may have; a value may have several.
 type look uint16
@@ -272,10 +204,10 @@ const (
 
 // sketch describes what is known of many scalar values.
 type sketch struct {
-	n        int
+	N        int
 	all      look // what every value was
 	lens     uint64
-	negative bool
+	Negative bool
 	spaced   bool
 	distinct []string // few short ones; nil beyond
 	many     bool
@@ -286,13 +218,13 @@ const maxDistinct = 8
 
 func (s *sketch) add(v []byte) {
 	l := looksLike(v)
-	if s.n == 0 {
+	if s.N == 0 {
 		s.all = l
 	}
 	s.all &= l
-	s.n++
+	s.N++
 	s.lens |= 1 << min(len(v), 63)
-	s.negative = s.negative || len(v) > 0 && v[0] == '-'
+	s.Negative = s.Negative || len(v) > 0 && v[0] == '-'
 	s.spaced = s.spaced || bytes.IndexByte(v, ' ') >= 0
 	s.remember(string(v[:min(len(v), 25)]))
 }
@@ -309,16 +241,16 @@ func (s *sketch) remember(v string) {
 }
 
 func (s *sketch) merge(o *sketch) {
-	if o.n == 0 {
+	if o.N == 0 {
 		return
 	}
-	if s.n == 0 {
+	if s.N == 0 {
 		s.all = o.all
 	}
 	s.all &= o.all
-	s.n += o.n
+	s.N += o.N
 	s.lens |= o.lens
-	s.negative, s.spaced = s.negative || o.negative, s.spaced || o.spaced
+	s.Negative, s.spaced = s.Negative || o.Negative, s.spaced || o.spaced
 	s.many = s.many || o.many
 	for _, v := range o.distinct {
 		s.remember(v)
@@ -335,10 +267,10 @@ func looksLike(v []byte) look {
 	}
 	all, or := byte(0xff), byte(0)
 	for _, c := range v {
-		all &= kinds[c]
-		or |= kinds[c]
+		all &= class.Kinds[c]
+		or |= class.Kinds[c]
 	}
-	if or&isOdd != 0 && (!utf8.Valid(v) || bytes.ContainsFunc(v, func(r rune) bool {
+	if or&class.IsOdd != 0 && (!utf8.Valid(v) || bytes.ContainsFunc(v, func(r rune) bool {
 		return r < ' ' && r != '\n' &&
 			r != '\t' && r != '\r'
 	})) {
@@ -346,7 +278,7 @@ func looksLike(v []byte) look {
 	}
 	l := lookText
 	switch {
-	case all&isDigit != 0 || v[0] == '-' && len(v) > 1 && allDigits(v[1:]):
+	case all&class.IsDigit != 0 || v[0] == '-' && len(v) > 1 && class.AllDigits(v[1:]):
 		l |= numberLooks(v)
 	case string(v) == "true" || string(v) == "false":
 		l |= lookBool
@@ -356,16 +288,16 @@ func looksLike(v []byte) look {
 		if json.Valid(v) {
 			l |= lookJSON
 		}
-	case len(v) == 36 && isUUID(v) && or&isUpper == 0:
+	case len(v) == 36 && class.IsUUID(v) && or&class.IsUpper == 0:
 		l |= lookUUID
-	case len(v) == 26 && isULID(v):
+	case len(v) == 26 && class.IsULID(v):
 		l |= lookULID
-	case len(v) == 10 && isDate(v) && isDay(v):
+	case len(v) == 10 && class.IsDate(v) && isDay(v):
 		l |= lookDate
 	case len(v) >= 20 && len(v) <= 35 && v[10] == 'T' && isTimestamp(v):
 		l |= lookTimestamp
 	}
-	if all&isHex != 0 && or&isUpper == 0 && len(v) >= 8 && len(v)%2 == 0 {
+	if all&class.IsHex != 0 && or&class.IsUpper == 0 && len(v) >= 8 && len(v)%2 == 0 {
 		l |= lookHex
 	}
 	return l
@@ -387,7 +319,7 @@ func numberLooks(v []byte) look {
 }
 
 func isFloat(v []byte) bool {
-	if kinds[v[0]]&isDigit == 0 && v[0] != '-' {
+	if class.Kinds[v[0]]&class.IsDigit == 0 && v[0] != '-' {
 		return false
 	}
 	f, ok := scalar.ParseFloat(string(v))
@@ -410,10 +342,10 @@ var types = []struct {
 	{lookText, "text"},
 }
 
-// typ returns the type of the values, as a declaration writes it; "" if there are
+// Type returns the type of the values, as a declaration writes it; "" if there are
 // none. enough is how many values make an enumeration of them.
-func (s *sketch) typ(enough int) string {
-	if s.n == 0 {
+func (s *sketch) Type(enough int) string {
+	if s.N == 0 {
 		return ""
 	}
 	return cmp.Or(s.among(enough, anyLook), "bytes")
@@ -421,7 +353,7 @@ func (s *sketch) typ(enough int) string {
 
 // among returns typ, with some of the forms only.
 func (s *sketch) among(enough int, looks look) string {
-	if words := s.words(); enough > 0 && s.n >= enough && len(words) >= 2 {
+	if words := s.words(); enough > 0 && s.N >= enough && len(words) >= 2 {
 		return strings.Join(words, "|")
 	}
 	for _, t := range types {
@@ -439,18 +371,18 @@ func (s *sketch) among(enough int, looks look) string {
 }
 
 // fixedHex: all of one length, 16 digits or more.
-func (s *sketch) fixedHex() bool { return s.all&lookHex != 0 && s.length() >= 16 && s.n > 2 }
+func (s *sketch) fixedHex() bool { return s.all&lookHex != 0 && s.length() >= 16 && s.N > 2 }
 
 // length returns the one length all values have; 0 if they differ or are long.
-func (s *sketch) length() int { return oneBit(s.lens) }
+func (s *sketch) length() int { return class.OneBit(s.lens) }
 
 // words returns the values of an enumeration, sorted; nil if it is none.
 func (s *sketch) words() []string {
-	if s.many || len(s.distinct) < 2 || s.n < 3*len(s.distinct) {
+	if s.many || len(s.distinct) < 2 || s.N < 3*len(s.distinct) {
 		return nil
 	}
 	for _, v := range s.distinct {
-		if !isName(v) || v == "true" || v == "false" {
+		if !IsName(v) || v == "true" || v == "false" {
 			return nil
 		}
 	}

@@ -1,4 +1,4 @@
-package infer
+package path
 
 import (
 	"math"
@@ -7,34 +7,36 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/infer/noun"
 	"github.com/keywright/keywright/keyspace"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 
-// family is words that keys have, and what they are of.
-type family struct {
-	words []string // one for each segment, "" for data
-	sep   string
-	keys  int64 // 0: of a known declaration, which needs none
-	name  string
+// Family is words that keys have, and what they are of.
+type Family struct {
+	Words []string // one for each segment, "" for data
+	Sep   string
+	Keys  int64 // 0: of a known declaration, which needs none
+	Name  string
 }
 
-// knownFamily returns that of a declared pattern.
-func knownFamily(k *keyspace.Key) family {
+// KnownFamily returns that of a declared pattern.
+func KnownFamily(k *keyspace.Key) Family {
 	text := k.Pattern.String()
-	f := family{name: text, sep: ":"}
+	f := Family{Name: text, Sep: ":"}
 	for _, sep := range []string{":", "/", "|"} {
 		if strings.Contains(text, sep) {
-			f.sep = sep
+			f.Sep = sep
 			break
 		}
 	}
-	for _, s := range strings.Split(text, f.sep) {
+	for _, s := range strings.Split(text, f.Sep) {
 		if strings.ContainsAny(s, "{}\\") {
 			s = ""
 		}
-		f.words = append(f.words, s)
+		f.Words = append(f.Words, s)
 	}
 	return f
 }
@@ -47,35 +49,35 @@ const (
 	mostTypo = 5 // keys with one
 )
 
-// typoOf finds a family that this path differs from in one letter of one word.
-func (p *path) typoOf(families []family) (word, of string) {
-	if p.keys > mostTypo {
+// TypoOf finds a family that this path differs from in one letter of one word.
+func (p *Path) TypoOf(families []Family) (word, of string) {
+	if p.Keys > mostTypo {
 		return "", ""
 	}
 	for _, f := range families {
-		if f.sep != p.sep && !(f.sep == ":" && p.sep == "") || len(f.words) != len(p.segments) || f.keys > 0 &&
-			f.keys < typoKeys*p.keys {
+		if f.Sep != p.Sep && !(f.Sep == ":" && p.Sep == "") || len(f.Words) != len(p.Segments) || f.Keys > 0 &&
+			f.Keys < typoKeys*p.Keys {
 			continue
 		}
 		if w := p.differsBy(f); w != "" {
-			return w, f.name
+			return w, f.Name
 		}
 	}
 	return "", ""
 }
 
 // differsBy returns the word of a family that the path has with a letter wrong.
-func (p *path) differsBy(f family) string {
+func (p *Path) differsBy(f Family) string {
 	found := ""
-	for i, s := range p.segments {
+	for i, s := range p.Segments {
 		switch {
-		case !isLiteral(s.shape) || f.words[i] == "":
-			if isLiteral(s.shape) != (f.words[i] != "") && !(f.words[i] == "") {
+		case !IsLiteral(s.Shape) || f.Words[i] == "":
+			if IsLiteral(s.Shape) != (f.Words[i] != "") && !(f.Words[i] == "") {
 				return ""
 			}
-		case s.shape == f.words[i]:
-		case found == "" && isTypo(s.shape, f.words[i]):
-			found = f.words[i]
+		case s.Shape == f.Words[i]:
+		case found == "" && isTypo(s.Shape, f.Words[i]):
+			found = f.Words[i]
 		default:
 			return ""
 		}
@@ -97,7 +99,7 @@ func isTypo(a, b string) bool {
 	for i < len(a) && a[i] == b[i] {
 		i++
 	}
-	letters := func(s string) bool { return kinds[s[0]]&(isLower|isUpper) != 0 }
+	letters := func(s string) bool { return class.Kinds[s[0]]&(class.IsLower|class.IsUpper) != 0 }
 	switch len(b) - len(a) {
 	case 1:
 		return a[i:] == b[i+1:] && letters(b[i:])
@@ -108,12 +110,12 @@ func isTypo(a, b string) bool {
 	return false
 }
 
-// slipOf returns the path that nearly has the few keys of this one, nil if there is none: where the others
+// SlipOf returns the path that nearly has the few keys of this one, nil if there is none: where the others
 // have a date, a number or an id of one form, these have something else.
-func (p *path) slipOf(paths []*path) *path {
+func (p *Path) SlipOf(paths []*Path) *Path {
 	for _, q := range paths {
-		if q == p || q.sep != p.sep || len(q.segments) != len(p.segments) || float64(p.keys) > slip*float64(q.keys) ||
-			p.keys > mostTypo || p.kind() != q.kind() {
+		if q == p || q.Sep != p.Sep || len(q.Segments) != len(p.Segments) || float64(p.Keys) > Slip*float64(q.Keys) ||
+			p.Keys > mostTypo || p.Kind() != q.Kind() {
 			continue
 		}
 		if p.nearly(q) {
@@ -123,27 +125,27 @@ func (p *path) slipOf(paths []*path) *path {
 	return nil
 }
 
-// slipOfKnown returns the declared pattern that nearly has these few keys, "" if there is none: only what
+// SlipOfKnown returns the declared pattern that nearly has these few keys, "" if there is none: only what
 // is in place of its placeholders is not of their types.
-func (p *path) slipOfKnown(families []family) string {
+func (p *Path) SlipOfKnown(families []Family) string {
 	for _, f := range families {
-		if f.keys > 0 || p.keys > mostTypo || f.sep != p.sep || len(f.words) != len(p.segments) {
+		if f.Keys > 0 || p.Keys > mostTypo || f.Sep != p.Sep || len(f.Words) != len(p.Segments) {
 			continue
 		}
 		words := 0
 		differs := false
-		for i, s := range p.segments {
+		for i, s := range p.Segments {
 			switch {
-			case f.words[i] == "":
-				differs = differs || isLiteral(s.shape)
-			case s.shape != f.words[i]:
+			case f.Words[i] == "":
+				differs = differs || IsLiteral(s.Shape)
+			case s.Shape != f.Words[i]:
 				differs = true
 			default:
 				words++
 			}
 		}
 		if !differs && words > 0 {
-			return f.name
+			return f.Name
 		}
 	}
 	return ""
@@ -151,15 +153,15 @@ func (p *path) slipOfKnown(families []family) string {
 
 // nearly: equal but for one segment, which is of a narrow class there and of
 // digits here.
-func (p *path) nearly(q *path) bool {
+func (p *Path) nearly(q *Path) bool {
 	odd := 0
-	for i, s := range p.segments {
-		t := q.segments[i]
+	for i, s := range p.Segments {
+		t := q.Segments[i]
 		switch {
 		case s.open != t.open || s.shut != t.shut:
 			return false
-		case s.shape == t.shape && slices.Equal(s.words, t.words):
-		case len(t.shape) == 1 && isDated(class(t.shape[0])) && hasClass(s.shape) && len(s.words) == 0:
+		case s.Shape == t.Shape && slices.Equal(s.Words, t.Words):
+		case len(t.Shape) == 1 && isDated(class.Class(t.Shape[0])) && tree.HasClass(s.Shape) && len(s.Words) == 0:
 			odd++
 		default:
 			return false
@@ -168,8 +170,9 @@ func (p *path) nearly(q *path) bool {
 	return odd == 1
 }
 
-func isDated(c class) bool {
-	return c == day || c == dayHour || c == month || c == compact || c == week || c == uuid || c == ulid
+func isDated(c class.Class) bool {
+	return slices.Contains([]class.Class{class.Day, class.DayHour, class.Month, class.Compact, class.Week, class.UUID,
+		class.ULID}, c)
 }
 
 // Bounds of noise: how many names with a key or two, that share their first word
@@ -181,18 +184,18 @@ const (
 	manyKeys   = 2000
 )
 
-// noisePaths returns the paths that are noise: too many names of which each is by itself,
+// Noise returns the paths that are noise: too many names of which each is by itself,
 // and patterns without a word in a large keyspace.
-func noisePaths(paths []*path, all int64) []*path {
+func Noise(paths []*Path, all int64) []*Path {
 	roots := map[string]int64{}
 	for _, p := range paths {
-		roots[p.root()] += p.keys
+		roots[p.root()] += p.Keys
 	}
-	var lonely, weak []*path
+	var lonely, weak []*Path
 	for _, p := range paths {
 		switch {
-		case all >= manyKeys && float64(p.keys) < weakShare*float64(all) && (p.isWeak() || p.root() == "" &&
-			p.keys <= lonelyKeys):
+		case all >= manyKeys && float64(p.Keys) < weakShare*float64(all) && (p.isWeak() || p.root() == "" &&
+			p.Keys <= lonelyKeys):
 			weak = append(weak, p)
 		case roots[p.root()] <= lonelyKeys:
 			lonely = append(lonely, p)
@@ -205,22 +208,22 @@ func noisePaths(paths []*path, all int64) []*path {
 }
 
 // root returns the first segment with its separator, "" where that is no word.
-func (p *path) root() string {
-	if len(p.segments) == 0 || !isLiteral(p.segments[0].shape) || len(p.segments[0].shape) < 2 ||
-		!isNamed(p.segments[0].shape) {
+func (p *Path) root() string {
+	if len(p.Segments) == 0 || !IsLiteral(p.Segments[0].Shape) || len(p.Segments[0].Shape) < 2 ||
+		!isNamed(p.Segments[0].Shape) {
 		return ""
 	}
-	return p.sep + "\x00" + p.segments[0].open + p.segments[0].shape
+	return p.Sep + "\x00" + p.Segments[0].open + p.Segments[0].Shape
 }
 
 // isWeak: no word of three letters, or signs that no name has.
-func (p *path) isWeak() bool {
-	strong, many := false, float64(p.keys) >= keygroup.LeastKeys(math.MaxInt)
-	for _, s := range p.segments {
-		if !isNamed(s.shape) && !(many && isSpelled(s.shape)) {
+func (p *Path) isWeak() bool {
+	strong, many := false, float64(p.Keys) >= keygroup.LeastKeys(math.MaxInt)
+	for _, s := range p.Segments {
+		if !isNamed(s.Shape) && !(many && isSpelled(s.Shape)) {
 			return true
 		}
-		strong = strong || len(s.words) > 0 || slices.ContainsFunc(strings.FieldsFunc(s.shape, isNoLetter),
+		strong = strong || len(s.Words) > 0 || slices.ContainsFunc(strings.FieldsFunc(s.Shape, isNoLetter),
 			func(w string) bool { return len(w) >= 3 }) // bytes: one letter of an alphabet without small ones is a word
 	}
 	return !strong
@@ -241,14 +244,14 @@ func isSpelled(shape string) bool {
 // isNamed: letters, digits and what is between the words of names.
 func isNamed(shape string) bool {
 	for i := range len(shape) {
-		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+/|",
-			rune(c)) {
+		if c := shape[i]; !class.IsClass(c) && class.Kinds[c]&(class.IsLower|class.IsUpper|class.IsDigit) == 0 &&
+			!strings.ContainsRune("_-.@{}=&?+/|", rune(c)) {
 			return false
 		}
 	}
 	return true
 }
 
-// slip is the share of keys that differ from the others and are taken for
+// Slip is the share of keys that differ from the others and are taken for
 // mistakes.
-const slip = 0.02
+const Slip = 0.02

@@ -1,6 +1,8 @@
-package infer
+package tree
 
 import (
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/content"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
@@ -12,31 +14,31 @@ const (
 	maxKept     = 1 << 17
 	chunk       = 1 << 20 // bytes of names
 	maxChunks   = 12
-	maxKeptName = 4096
+	MaxKeptName = 4096
 	factsAtOnce = 1 << 14
 )
 
-// fact describes what is remembered of one key besides its name.
-type fact struct {
+// Fact describes what is remembered of one key besides its name.
+type Fact struct {
 	at     uint32 // of the name: chunk and place in it
 	length uint16
-	kind   source.Kind
+	Kind   source.Kind
 	most   int32 // elements, -1 unknown
-	sample int32 // of what its value looks like; -1 none
-	ttl    int64
-	bytes  int64
+	Sample int32 // of what its value looks like; -1 none
+	TTL    int64
+	Bytes  int64
 }
 
-// kept holds the first keys of a keyspace.
-type kept struct {
+// Kept holds the first keys of a keyspace.
+type Kept struct {
 	names [][]byte
-	facts [][]fact
-	n     int
+	facts [][]Fact
+	N     int
 }
 
-// keep remembers a key. It is false if there is no room.
-func (k *kept) keep(key *source.Key, sample int32) bool {
-	if k.n == maxKept {
+// Keep remembers a key. It is false if there is no room.
+func (k *Kept) Keep(key *source.Key, sample int32) bool {
+	if k.N == maxKept {
 		return false
 	}
 	last := len(k.names) - 1
@@ -49,52 +51,55 @@ func (k *kept) keep(key *source.Key, sample int32) bool {
 	}
 	at := last*chunk + len(k.names[last])
 	k.names[last] = append(k.names[last], key.Name...)
-	if k.n%factsAtOnce == 0 {
-		k.facts = append(k.facts, make([]fact, 0, factsAtOnce))
+	if k.N%factsAtOnce == 0 {
+		k.facts = append(k.facts, make([]Fact, 0, factsAtOnce))
 	}
-	f := fact{at: uint32(at), length: uint16(len(key.Name)), kind: key.Kind, most: -1, sample: sample, ttl: int64(key.TTL),
-		bytes: key.Bytes}
+	f := Fact{at: uint32(at), length: uint16(len(key.Name)), Kind: key.Kind, most: -1, Sample: sample, TTL: int64(key.TTL),
+		Bytes: key.Bytes}
 	if key.Facts != nil {
 		f.most = int32(min(key.Facts.Elements, 1<<31-1))
 	}
 	k.facts[len(k.facts)-1] = append(k.facts[len(k.facts)-1], f)
-	k.n++
+	k.N++
 	return true
 }
 
-func (k *kept) fact(i int) *fact { return &k.facts[i/factsAtOnce][i%factsAtOnce] }
+// Fact returns what is remembered of a key.
+func (k *Kept) Fact(i int) *Fact { return &k.facts[i/factsAtOnce][i%factsAtOnce] }
 
-func (k *kept) name(i int) []byte {
-	f := k.fact(i)
+// Name returns the name of a key.
+func (k *Kept) Name(i int) []byte {
+	f := k.Fact(i)
 	at := int(f.at % chunk)
 	return k.names[f.at/chunk][at : at+int(f.length) : at+int(f.length)]
 }
 
-// without returns the keys that a matcher does not know. Their names are shared.
-func (k *kept) without(m *match.Matcher) *kept {
-	out := &kept{names: k.names}
-	for i := range k.n {
-		if t := m.Match(k.name(i), nil); t != match.None {
+// Without returns the keys that a matcher does not know. Their names are shared.
+func (k *Kept) Without(m *match.Matcher) *Kept {
+	out := &Kept{names: k.names}
+	for i := range k.N {
+		if t := m.Match(k.Name(i), nil); t != match.None {
 			continue
 		}
-		if out.n%factsAtOnce == 0 {
-			out.facts = append(out.facts, make([]fact, 0, factsAtOnce))
+		if out.N%factsAtOnce == 0 {
+			out.facts = append(out.facts, make([]Fact, 0, factsAtOnce))
 		}
-		out.facts[len(out.facts)-1] = append(out.facts[len(out.facts)-1], *k.fact(i))
-		out.n++
+		out.facts[len(out.facts)-1] = append(out.facts[len(out.facts)-1], *k.Fact(i))
+		out.N++
 	}
 	return out
 }
 
-// samples describes what values look like, by the shape of their keys.
-type samples struct {
+// Samples describes what values look like, by the shape of their keys.
+type Samples struct {
 	byShape map[uint64]int32
-	looks   []sample
+	Looks   []Sample
 	roots   [1 << 16]uint16 // keys by their first segment and their length, hashed
 }
 
-type sample struct {
-	content
+// Sample describes what the values of the keys of one shape look like.
+type Sample struct {
+	content.Content
 	keys, asked int
 }
 
@@ -105,9 +110,9 @@ const (
 	seenBefore = 4
 )
 
-// wants says whether the value of the next key of a shape is to be read, and
+// Wants says whether the value of the next key of a shape is to be read, and
 // where what it looks like is kept.
-func (s *samples) wants(name []byte, words *scratch) (int32, bool) {
+func (s *Samples) Wants(name []byte, words *class.Scratch) (int32, bool) {
 	shape, root := hashes(name, words)
 	if n := &s.roots[root%uint64(len(s.roots))]; *n < 1<<16-1 {
 		*n++
@@ -115,12 +120,12 @@ func (s *samples) wants(name []byte, words *scratch) (int32, bool) {
 	i, known := s.byShape[shape]
 	if !known {
 		n := s.roots[root%uint64(len(s.roots))]
-		if n > 2*maxValues || len(s.looks) >= maxSamples || len(s.looks) >= maxSamples/2 && n < seenBefore {
+		if n > 2*maxValues || len(s.Looks) >= maxSamples || len(s.Looks) >= maxSamples/2 && n < seenBefore {
 			return -1, false
 		}
 		i = s.add(shape)
 	}
-	look := &s.looks[i]
+	look := &s.Looks[i]
 	look.keys++
 	if look.asked >= firstValues && (look.asked >= maxValues || look.keys&1023 != 0) {
 		return -1, false
@@ -129,31 +134,31 @@ func (s *samples) wants(name []byte, words *scratch) (int32, bool) {
 	return i, true
 }
 
-func (s *samples) add(shape uint64) int32 {
+func (s *Samples) add(shape uint64) int32 {
 	if s.byShape == nil {
 		s.byShape = map[uint64]int32{}
 	}
-	i := int32(len(s.looks))
-	s.looks = append(s.looks, sample{})
+	i := int32(len(s.Looks))
+	s.Looks = append(s.Looks, Sample{})
 	s.byShape[shape] = i
 	return i
 }
 
-// of returns the place for a value that came without being asked for.
-func (s *samples) of(name []byte, words *scratch) int32 {
+// Of returns the place for a value that came without being asked for.
+func (s *Samples) Of(name []byte, words *class.Scratch) int32 {
 	shape, _ := hashes(name, words)
 	if i, known := s.byShape[shape]; known {
 		return i
 	}
-	if len(s.looks) >= maxSamples {
+	if len(s.Looks) >= maxSamples {
 		return -1
 	}
 	return s.add(shape)
 }
 
 // hashes returns those of a name's shape, and of its first segment and its length.
-func hashes(name []byte, words *scratch) (shape, root uint64) {
-	sep := separatorOf(name)
+func hashes(name []byte, words *class.Scratch) (shape, root uint64) {
+	sep := class.SeparatorOf(name)
 	shape = hashed(basis, []byte{sep})
 	for at, depth := 0, 0; at >= 0; depth++ {
 		var p place
@@ -183,13 +188,13 @@ func hashed(h uint64, p []byte) uint64 {
 // maxNamed bounds the keys that are asked for their names.
 const maxNamed = 1000
 
-// named returns the keys of one kind under a glob.
-func (k *kept) named(glob string, kind source.Kind) [][]byte {
+// Named returns the keys of one kind under a glob.
+func (k *Kept) Named(glob string, kind source.Kind) [][]byte {
 	var out [][]byte
 	pattern := []byte(glob)
-	for i := 0; i < k.n && len(out) < maxNamed; i++ {
-		if k.fact(i).kind == kind && source.Glob(pattern, k.name(i)) {
-			out = append(out, k.name(i))
+	for i := 0; i < k.N && len(out) < maxNamed; i++ {
+		if k.Fact(i).Kind == kind && source.Glob(pattern, k.Name(i)) {
+			out = append(out, k.Name(i))
 		}
 	}
 	return out

@@ -1,10 +1,15 @@
-package infer
+package path
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/keywright/keywright/infer/internal/class"
+)
 
 // What follows is knowledge about words, in tables: add to them.
 
-func set(words string) map[string]bool {
+// Words returns the words of a text as a set.
+func Words(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		m[w] = true
@@ -24,7 +29,7 @@ type vocab struct {
 }
 
 func vocabOf(name string, weak bool, words string) vocab {
-	return vocab{name, weak, strings.Fields(words), set(words)}
+	return vocab{name, weak, strings.Fields(words), Words(words)}
 }
 
 var vocabularies = []vocab{
@@ -50,15 +55,15 @@ var vocabularies = []vocab{
 }
 
 // insteadOfID are words that are where an id would.
-var insteadOfID = set("global default anonymous anon guest system admin root self me null nil none undefined " +
+var insteadOfID = Words("global default anonymous anon guest system admin root self me null nil none undefined " +
 	"unknown public shared")
 
 // lockWords tell that a key is held by someone.
-var lockWords = set("lock locks mutex locked lck semaphore leader lease redlock")
+var lockWords = Words("lock locks mutex locked lck semaphore leader lease redlock")
 
 // generic are words that say what is kept and not of whom: an id after them is
 // of what is before. user:profile:42 is about user 42.
-var generic = set(`info data detail details meta metadata status state states result results profile profiles
+var generic = Words(`info data detail details meta metadata status state states result results profile profiles
 	settings config cache cached lock locks
 	list lists set sets idx index by key keys item entry value values count counts total stats stat summary record short
 	long current latest recent
@@ -66,5 +71,6 @@ var generic = set(`info data detail details meta metadata status state states re
 	process fix feed active pending token unique rate options`)
 
 // dateNames say what a placeholder of a date or time is called.
-var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", week: "week", compact: "day",
-	seconds: "ts", millis: "ts"}
+var dateNames = map[class.Class]string{class.Day: "day", class.DayHour: "hour", class.Month: "month", class.Week: "week",
+	class.Compact: "day",
+	class.Seconds: "ts", class.Millis: "ts"}
