@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/content"
+	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
@@ -27,13 +30,13 @@ func (d *Draft) vars() {
 	}
 	for _, e := range d.Entries {
 		for i := range e.tokens {
-			if t := &e.tokens[i]; t.class != 0 {
-				t.typ = t.scalarType()
-				t.name = freeName(types, t.name, t.typ)
-				types[t.name] = t.typ
+			if t := &e.tokens[i]; t.Class != 0 {
+				t.Type = t.ScalarType()
+				t.Name = freeName(types, t.Name, t.Type)
+				types[t.Name] = t.Type
 			}
 		}
-		e.Pattern = spell(e.tokens)
+		e.Pattern = path.Spell(e.tokens)
 	}
 	d.listVars(types, options)
 }
@@ -43,8 +46,8 @@ func placeholders(ks *keyspace.Keyspace) map[string]bool {
 	names := map[string]bool{}
 	add := func(p *pattern.Pattern) {
 		for _, t := range tokensOf(p.String(), nil) {
-			if t.class != 0 {
-				names[t.name] = true
+			if t.Class != 0 {
+				names[t.Name] = true
 			}
 		}
 	}
@@ -62,7 +65,7 @@ func placeholders(ks *keyspace.Keyspace) map[string]bool {
 	return names
 }
 
-var typeNames = set("text int float bool bytes uuid ulid hex slug date timestamp unix_s unix_ms json")
+var typeNames = path.Words("text int float bool bytes uuid ulid hex slug date timestamp unix_s unix_ms json")
 
 // freeName returns the name itself, or one made from it, that has this type or none.
 func freeName(types map[string]string, name, typ string) string {
@@ -97,7 +100,7 @@ func suffix(typ string) string {
 		return "_no"
 	case first == "hex":
 		return "_hash"
-	case isName(first):
+	case content.IsName(first):
 		return "_" + first
 	}
 	return "_key"
@@ -110,15 +113,15 @@ func (d *Draft) listVars(types map[string]string, options Options) {
 	used := map[string]bool{}
 	for _, e := range d.Entries {
 		for _, t := range e.tokens {
-			if t.class == 0 || used[t.name] {
+			if t.Class == 0 || used[t.Name] {
 				continue
 			}
-			used[t.name] = true
+			used[t.Name] = true
 			switch {
-			case isKnown(options, t.name):
-				d.borrowed = append(d.borrowed, Var{t.name, types[t.name]})
-			case t.typ != "":
-				d.Vars = append(d.Vars, Var{t.name, types[t.name]})
+			case isKnown(options, t.Name):
+				d.borrowed = append(d.borrowed, Var{t.Name, types[t.Name]})
+			case t.Type != "":
+				d.Vars = append(d.Vars, Var{t.Name, types[t.Name]})
 			}
 		}
 	}
@@ -158,7 +161,7 @@ func (d *Draft) names() {
 func (d *Draft) prefix() string {
 	prefix := ""
 	for i, e := range d.Entries {
-		words := wordsOf(e.tokens[0].literal)
+		words := path.WordsOf(e.tokens[0].Literal)
 		if len(words) == 0 || i > 0 && words[0] != prefix {
 			return ""
 		}
@@ -168,7 +171,7 @@ func (d *Draft) prefix() string {
 }
 
 func packageName(prefix string) string {
-	if prefix = clean(prefix); prefix == "" || kinds[prefix[0]]&isDigit != 0 {
+	if prefix = path.Clean(prefix); prefix == "" || class.Kinds[prefix[0]]&class.IsDigit != 0 {
 		return "appkeys"
 	}
 	return strings.ReplaceAll(prefix, "_", "") + "keys"
@@ -177,11 +180,11 @@ func packageName(prefix string) string {
 func (e *Entry) entryWords(prefix string) []string {
 	var words []string
 	for i, t := range e.tokens {
-		for _, w := range wordsOf(t.literal) {
-			if letters := lettersBefore(e.tokens, i+1); letters == w && inFull[w] != "" {
-				w = inFull[w]
+		for _, w := range path.WordsOf(t.Literal) {
+			if letters := path.LettersBefore(e.tokens, i+1); letters == w && path.InFull[w] != "" {
+				w = path.InFull[w]
 			}
-			if w = clean(w); w != "" && !slices.Contains(words, w) {
+			if w = path.Clean(w); w != "" && !slices.Contains(words, w) {
 				words = append(words, w)
 			}
 		}
@@ -200,7 +203,7 @@ func uniqueName(words []string, e *Entry, taken map[string]bool) string {
 	if name == "" {
 		name = "key"
 	}
-	if kinds[name[0]]&isDigit != 0 {
+	if class.Kinds[name[0]]&class.IsDigit != 0 {
 		name = "k" + name
 	}
 	name = name[:min(len(name), maxName)]
@@ -208,8 +211,8 @@ func uniqueName(words []string, e *Entry, taken map[string]bool) string {
 		return name
 	}
 	for i := len(e.tokens) - 1; i >= 0; i-- {
-		if t := e.tokens[i]; t.class != 0 {
-			if try := name + "_by_" + strings.TrimSuffix(t.name, "_id"); len(try) <= maxName+4 && !taken[try] {
+		if t := e.tokens[i]; t.Class != 0 {
+			if try := name + "_by_" + strings.TrimSuffix(t.Name, "_id"); len(try) <= maxName+4 && !taken[try] {
 				return try
 			}
 			break

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/path"
+	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
@@ -130,7 +133,7 @@ func (d *Draft) at(lines []int, line int) *Entry {
 func (d *Draft) drop(e *Entry, why string) {
 	e.Name = ""
 	if e.path != nil {
-		d.leave([]*path{e.path}, e.Pattern, why)
+		d.leave([]*path.Path{e.path}, e.Pattern, why)
 		return
 	}
 	d.Left = append(d.Left, Left{What: e.Pattern, Why: why})
@@ -138,12 +141,12 @@ func (d *Draft) drop(e *Entry, why string) {
 
 // simplify makes one text of a segment with several placeholders.
 func (d *Draft) simplify(e *Entry) {
-	for i, s := range e.path.segments {
-		if n := strings.Count(skeletonClasses(s.shape), "c"); n > 1 {
-			s.shape, s.words = string(textShape), nil
-			e.path.segments[i] = s
-			e.tokens = e.path.tokens()
-			nameTokens(e.tokens)
+	for i, s := range e.path.Segments {
+		if n := strings.Count(skeletonClasses(s.Shape), "c"); n > 1 {
+			s.Shape, s.Words = string(tree.TextShape), nil
+			e.path.Segments[i] = s
+			e.tokens = e.path.Tokens()
+			path.NameTokens(e.tokens)
 			return
 		}
 	}
@@ -154,7 +157,7 @@ func (d *Draft) simplify(e *Entry) {
 
 func skeletonClasses(shape string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x80 && isClass(byte(r)) {
+		if r < 0x80 && class.IsClass(byte(r)) {
 			return 'c'
 		}
 		return 'x'
@@ -200,7 +203,7 @@ func (d *Draft) mend(ks *keyspace.Keyspace) bool {
 
 // silencedHere are warnings about how keys are called, at the entry: live keys are
 // called as they are.
-var silencedHere = set("KW125 KW126 KW128 KW131")
+var silencedHere = path.Words("KW125 KW126 KW128 KW131")
 
 const tooComplex = "the patterns together are too complex to be compared"
 
@@ -333,80 +336,35 @@ func textOf(t keyspace.Target) string {
 // the values of both.
 func (d *Draft) unite(x, y *Entry) bool {
 	a, b := x.path, y.path
-	if a.sep != b.sep || len(a.segments) != len(b.segments) || a.kind() != b.kind() || !sameTTLs([]*path{a, b}) {
+	if a.Sep != b.Sep || len(a.Segments) != len(b.Segments) || a.Kind() != b.Kind() || !path.SameTTLs([]*path.Path{a, b}) {
 		return false
 	}
-	joined := make([]segment, len(a.segments))
-	for i := range a.segments {
-		s, ok := joint(a.segments[i], b.segments[i])
+	joined := make([]path.Segment, len(a.Segments))
+	for i := range a.Segments {
+		s, ok := path.Joint(a.Segments[i], b.Segments[i])
 		if !ok {
 			return false
 		}
 		joined[i] = s
 	}
-	a.absorb(b)
+	a.Absorb(b)
 	for i := range joined {
-		joined[i].seen = a.segments[i].seen
+		joined[i].Seen = a.Segments[i].Seen
 	}
-	a.segments = joined
+	a.Segments = joined
 	if *x = *newEntry(a); !x.describe() {
 		return false
 	}
-	x.Name = a.kind().String() // any: named again
+	x.Name = a.Kind().String() // any: named again
 	y.Name = ""
 	return true
-}
-
-// joint returns a segment that has the values of both; false where the braces differ.
-func joint(a, b segment) (segment, bool) {
-	if a.open != b.open || a.shut != b.shut {
-		return a, false
-	}
-	words := func(s segment) []string {
-		if isLiteral(s.shape) {
-			return []string{s.shape}
-		}
-		return s.words
-	}
-	out := segment{open: a.open, shut: a.shut, shape: string(textShape), vocab: a.vocab}
-	switch {
-	case a.shape == b.shape && slices.Equal(a.words, b.words):
-		return a, true
-	case mixed(a.shape) && len(a.shape) == len(b.shape):
-		out.shape = jointShape(a.shape, b.shape)
-	case words(a) != nil && words(b) != nil:
-		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
-		out.vocab = orElse(a.vocab, b.vocab)
-		if len(out.words) > maxEnum && out.vocab == "" || !canEnumerate(out.words) {
-			out.anyText()
-		}
-	}
-	return out, true
-}
-
-// jointShape returns a shape with the values of both: where only data differs, its words stay.
-func jointShape(a, b string) string {
-	out := []byte(a)
-	for i := range out {
-		x, y := class(a[i]), class(b[i])
-		switch {
-		case a[i] == b[i]:
-		case !isClass(a[i]) || !isClass(b[i]):
-			return string(textShape)
-		case x == hex && isNumber(y), y == hex && isNumber(x):
-			out[i] = byte(hex)
-		default:
-			out[i] = widest(a[i:i+1], b[i:i+1])[0]
-		}
-	}
-	return string(out)
 }
 
 // take makes e the construct that has these keys too.
 func (d *Draft) take(e, part *Entry) {
 	e.add(part.Count)
 	e.NoTTL += part.NoTTL
-	e.path.origins = append(e.path.origins, part.path.origins...)
+	e.path.Origins = append(e.path.Origins, part.path.Origins...)
 	part.Name = ""
 }
 
@@ -423,24 +381,24 @@ func (d *Draft) narrow(e *Entry, why string) {
 // narrowed is false where there is no text that could be narrower.
 func (d *Draft) narrowed(e *Entry) bool {
 	done := false
-	for i := range e.path.segments { // a text twice narrowed stays as it is
-		s := &e.path.segments[i]
-		if s.shape != string(textShape) || len(s.words) > 0 || s.seen.bytes == 0 {
+	for i := range e.path.Segments { // a text twice narrowed stays as it is
+		s := &e.path.Segments[i]
+		if s.Shape != string(tree.TextShape) || len(s.Words) > 0 || s.Seen.Kinds == 0 {
 			continue
 		}
 		switch {
-		case s.seen.bytes&(isOdd|isDivider|isOther) == 0:
-			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
-		case e.path.sep != "" && e.path.sep != ":" && s.seen.bytes&isOdd == 0:
-			s.words = []string{"/[^" + strings.ReplaceAll(e.path.sep, "/", `\x2f`) + "]+/"} // a segment has no separator in it
+		case s.Seen.Kinds&(class.IsOdd|class.IsDivider|class.IsOther) == 0:
+			s.Words = []string{"/[" + path.Alphabet(s.Seen.Kinds) + "]+/"}
+		case e.path.Sep != "" && e.path.Sep != ":" && s.Seen.Kinds&class.IsOdd == 0:
+			s.Words = []string{"/[^" + strings.ReplaceAll(e.path.Sep, "/", `\x2f`) + "]+/"} // a segment has no separator in it
 		default:
 			continue
 		}
 		done = true
 	}
 	if done {
-		e.tokens = e.path.tokens()
-		nameTokens(e.tokens)
+		e.tokens = e.path.Tokens()
+		path.NameTokens(e.tokens)
 	}
 	return done
 }
@@ -449,16 +407,16 @@ func (d *Draft) narrowed(e *Entry) bool {
 // to another's.
 func (d *Draft) declareTexts(e *Entry) bool {
 	changed := false
-	for i := range e.path.segments {
-		s := &e.path.segments[i]
-		if s.shape == string(textShape) && len(s.words) == 0 {
-			s.words = []string{"text"}
+	for i := range e.path.Segments {
+		s := &e.path.Segments[i]
+		if s.Shape == string(tree.TextShape) && len(s.Words) == 0 {
+			s.Words = []string{"text"}
 			changed = true
 		}
 	}
 	if changed {
-		e.tokens = e.path.tokens()
-		nameTokens(e.tokens)
+		e.tokens = e.path.Tokens()
+		path.NameTokens(e.tokens)
 	}
 	return changed
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/infer/internal/content"
+	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/source"
 )
 
@@ -16,27 +18,27 @@ import (
 // language does not have.
 func (e *Entry) describe() bool {
 	e.Guesses, e.Props = slices.Clone(e.notes), nil
-	if e.path.software != "" {
-		e.guess("kept by %s, for this application", e.path.software)
+	if e.path.Software != "" {
+		e.guess("kept by %s, for this application", e.path.Software)
 	}
-	e.TTL = e.path.ttl.text(e)
-	describe, known := describers[e.path.kind()]
+	e.TTL = ttlText(&e.path.TTL, e)
+	describe, known := describers[e.path.Kind()]
 	if !known {
 		return false
 	}
-	if e.path.values == nil {
-		e.path.values = &content{}
+	if e.path.Values == nil {
+		e.path.Values = &content.Content{}
 	}
-	describe(e, e.path.values)
-	for k, n := range e.path.kinds {
-		if n > 0 && source.Kind(k) != e.path.kind() {
+	describe(e, e.path.Values)
+	for k, n := range e.path.Kinds {
+		if n > 0 && source.Kind(k) != e.path.Kind() {
 			e.guess("%d of the keys are of type %s: they belong to something else", n, source.Kind(k))
 		}
 	}
 	return true
 }
 
-var describers = map[source.Kind]func(*Entry, *content){
+var describers = map[source.Kind]func(*Entry, *content.Content){
 	source.String: (*Entry).str, source.Hash: (*Entry).hash, source.Stream: (*Entry).stream,
 	source.List: (*Entry).list, source.Set: (*Entry).set, source.ZSet: (*Entry).zset,
 }
@@ -54,35 +56,36 @@ func (e *Entry) prop(name, value string) {
 // says reports whether one of the pattern's words is in the set.
 func (e *Entry) says(words map[string]bool) bool {
 	for _, t := range e.tokens {
-		if slices.ContainsFunc(wordsOf(t.literal), func(w string) bool { return words[w] }) {
+		if slices.ContainsFunc(path.WordsOf(t.Literal), func(w string) bool { return words[w] }) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *Entry) expires() bool { return e.path.ttl.none == 0 && e.path.ttl.some > 0 }
+func (e *Entry) expires() bool { return e.path.TTL.None == 0 && e.path.TTL.Some > 0 }
 
 // longestToken is the longest value that a lock's token would have.
 const longestToken = 128
 
-func (e *Entry) str(c *content) {
+func (e *Entry) str(c *content.Content) {
 	e.Type = "string"
-	typ := c.whole.typ(0)
+	typ := c.Whole.Type(0)
 	switch {
-	case c.sketches > 0 && c.sketches == c.whole.n:
+	case c.Sketches > 0 && c.Sketches == c.Whole.N:
 		e.guess("HyperLogLogs (PFADD), by the head of the values")
 		e.prop("value", "bytes")
 		return
-	case c.bits > 0 && 2*c.bits > c.whole.n && e.says(bitWords):
+	case c.Bits > 0 && 2*c.Bits > c.Whole.N && e.says(bitWords):
 		e.guess("bitmaps (SETBIT), by the name and values that are no text")
 		e.prop("value", "bytes")
 		return
-	case isLock(e.path) && e.path.ttl.max <= 24*time.Hour && c.largest <= longestToken && typ != "json" && !e.derived():
+	case path.IsLock(e.path) && e.path.TTL.Max <= 24*time.Hour && c.Largest <= longestToken && typ != "json" &&
+		!e.derived():
 		e.Type = "lock"
 		e.guess("a lock, by its name and its TTL")
 		return
-	case typ == "int" && !c.whole.negative && e.says(countWords) && !e.expires():
+	case typ == "int" && !c.Whole.Negative && e.says(countWords) && !e.expires():
 		e.Type = "counter"
 		e.guess("a counter, by its name and its numbers")
 		return
@@ -92,8 +95,8 @@ func (e *Entry) str(c *content) {
 	case e.expires() && e.says(limitWords) && (typ == "int" || typ == "float"):
 		e.guess("a rate limit? `type: ratelimit` says how many are allowed")
 	}
-	if c.objects > 0 && c.objects == c.whole.n && typ == "json" && c.fields.fixed() {
-		e.Props = append(e.Props, Prop{Name: "value", Fields: c.fields.vars()})
+	if c.Objects > 0 && c.Objects == c.Whole.N && typ == "json" && c.Fields.Fixed() {
+		e.Props = append(e.Props, Prop{Name: "value", Fields: fieldVars(&c.Fields)})
 		return
 	}
 	e.prop("value", typ)
@@ -104,33 +107,33 @@ func (e *Entry) derived() bool {
 	last := e.tokens[len(e.tokens)-1]
 	for _, role := range []string{"fence", "waiters", "shared", "released", "leases", "delayed", "dead", "state",
 		"workers", "runs", "ready", "fill"} {
-		if strings.HasSuffix(last.literal, "}:"+role) {
+		if strings.HasSuffix(last.Literal, "}:"+role) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *Entry) hash(c *content) {
+func (e *Entry) hash(c *content.Content) {
 	e.Type = "hash"
-	if c.fields.fixed() {
-		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
+	if c.Fields.Fixed() {
+		e.Props = append(e.Props, Prop{Name: "fields", Fields: fieldVars(&c.Fields)})
 		return
 	}
-	e.prop("field", c.fields.names.typ(0))
-	e.prop("value", c.fields.any.typ(0))
+	e.prop("field", c.Fields.Names.Type(0))
+	e.prop("value", c.Fields.Any.Type(0))
 }
 
-// vars are fixed fields with their types.
-func (f *fields) vars() []Var {
+// fieldVars are fixed fields with their types.
+func fieldVars(f *content.Fields) []Var {
 	var out []Var
-	for _, name := range slices.Sorted(maps.Keys(f.byName)) {
-		one := f.byName[name]
-		typ := one.typ()
+	for _, name := range slices.Sorted(maps.Keys(f.ByName)) {
+		one := f.ByName[name]
+		typ := one.Type()
 		if typ == "" {
 			typ = "text"
 		}
-		if one.n < f.values || one.forms.nulls > 0 {
+		if one.N < f.Values || one.Forms.Nulls > 0 {
 			typ += " optional"
 		}
 		out = append(out, Var{name, typ})
@@ -138,45 +141,45 @@ func (f *fields) vars() []Var {
 	return out
 }
 
-func (e *Entry) stream(c *content) {
+func (e *Entry) stream(c *content.Content) {
 	e.Type = "stream"
-	if c.fields.fixed() {
-		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
+	if c.Fields.Fixed() {
+		e.Props = append(e.Props, Prop{Name: "fields", Fields: fieldVars(&c.Fields)})
 	}
-	e.prop("maxlen", strconv.FormatInt(roundUp(max(e.path.most, 1000)), 10))
+	e.prop("maxlen", strconv.FormatInt(roundUp(max(e.path.Most, 1000)), 10))
 	e.guess("maxlen: nothing in the data bounds it")
 }
 
-func (e *Entry) list(c *content) {
+func (e *Entry) list(c *content.Content) {
 	e.Type = "list"
-	if e.path.ttl.some == 0 && e.says(queueWords) && !e.derived() {
+	if e.path.TTL.Some == 0 && e.says(queueWords) && !e.derived() {
 		e.guess("a queue? `type: queue` gives its jobs leases, retries and a place for the dead")
 	}
-	e.prop("member", c.member.typ(0))
+	e.prop("member", c.Member.Type(0))
 }
 
-func (e *Entry) set(c *content) {
+func (e *Entry) set(c *content.Content) {
 	e.Type = "set"
 	e.guessIndex()
-	e.prop("member", c.member.typ(0))
+	e.prop("member", c.Member.Type(0))
 }
 
-func (e *Entry) zset(c *content) {
+func (e *Entry) zset(c *content.Content) {
 	e.Type = "zset"
-	if c.scores.geo() && (!c.scores.micros() || e.says(geoWords)) {
+	if c.Scores.Geo() && (!c.Scores.Micros() || e.says(geoWords)) {
 		e.guess("places (GEOADD), by scores that are geohashes")
 		e.guessIndex()
-		e.prop("member", c.member.typ(0))
+		e.prop("member", c.Member.Type(0))
 		e.prop("score", "int")
 		return
 	}
-	if e.says(rankWords) && c.scores.typ() != "unix_s" && c.scores.typ() != "unix_ms" {
+	if e.says(rankWords) && c.Scores.Type() != "unix_s" && c.Scores.Type() != "unix_ms" {
 		e.Type = "ranking"
 		e.guess("a ranking, by its name")
 	}
 	e.guessIndex()
-	e.prop("member", c.member.typ(0))
-	e.prop("score", c.scores.typ())
+	e.prop("member", c.Member.Type(0))
+	e.prop("score", c.Scores.Type())
 }
 
 func (e *Entry) guessIndex() {
@@ -195,3 +198,15 @@ func roundUp(n int64) int64 {
 		}
 	}
 }
+
+var (
+	cacheWords = path.Words("cache caches cached")
+	queueWords = path.Words("queue queues jobs tasks todo inbox outbox mailbox worklist backlog")
+	indexWords = path.Words("idx index indexes indices by")
+	limitWords = path.Words("rate ratelimit limit limiter limits throttle attempts quota")
+	geoWords   = path.Words("geo location locations loc coords coordinates nearby drivers riders stores places position " +
+		"positions geohash")
+	bitWords   = path.Words("bitmap bitmaps bits bloom dau mau online active checkin signin flags attendance")
+	rankWords  = path.Words("ranking rank leaderboard scoreboard top popular")
+	countWords = path.Words("count counter counts total views hits seq sequence visits likes pageviews num")
+)

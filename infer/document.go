@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/infer/page"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
@@ -52,7 +54,7 @@ func declares(ks *keyspace.Keyspace, text string) bool {
 	shape := func(p string) string {
 		var b strings.Builder
 		for _, t := range tokensOf(p, nil) {
-			b.WriteString(orElse(t.literal, "\x00"))
+			b.WriteString(cmp.Or(t.Literal, "\x00"))
 		}
 		return b.String()
 	}
@@ -120,13 +122,13 @@ func isShort(ttl string) bool {
 }
 
 // tokensOf takes a pattern apart again. types are those of its placeholders.
-func tokensOf(pattern string, types map[string]string) []token {
-	var out []token
+func tokensOf(pattern string, types map[string]string) []path.Token {
+	var out []path.Token
 	literal := func(s string) {
-		if n := len(out); n > 0 && out[n-1].class == 0 {
-			out[n-1].literal += s
+		if n := len(out); n > 0 && out[n-1].Class == 0 {
+			out[n-1].Literal += s
 		} else {
-			out = append(out, token{literal: s})
+			out = append(out, path.Token{Literal: s})
 		}
 	}
 	for p := pattern; p != ""; {
@@ -139,9 +141,9 @@ func tokensOf(pattern string, types map[string]string) []token {
 			literal(p[1:2])
 			p = p[2:]
 		case p[0] == '{' && end > 0:
-			t := token{class: text, name: p[1:end]}
-			if typ := types[t.name]; typ != "" {
-				t.words = []string{typ}
+			t := path.Token{Class: class.Text, Name: p[1:end]}
+			if typ := types[t.Name]; typ != "" {
+				t.Words = []string{typ}
 			}
 			out = append(out, t)
 			p = p[end+1:]

@@ -3,11 +3,15 @@ package infer
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/path"
+	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/infer/software"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
@@ -40,7 +44,7 @@ type Left struct {
 	Example []byte
 	Count
 
-	paths []*path
+	paths []*path.Path
 }
 
 // Var represents the type of a placeholder.
@@ -53,7 +57,7 @@ type Foreign struct {
 	Count
 	NoTTL int64 // of Keys, those that never expire
 
-	paths []*path
+	paths []*path.Path
 }
 
 // Entry represents a drafted entry.
@@ -70,8 +74,8 @@ type Entry struct {
 	Doc     string   // from a page
 	Source  string   // where a page names it
 
-	tokens      []token
-	path        *path
+	tokens      []path.Token
+	path        *path.Path
 	notes       []string // guesses that do not come from what is counted
 	silenced    []string // codes of warnings about how the keys are called
 	literal     string   // the one key it is
@@ -85,8 +89,8 @@ type Entry struct {
 func (d *Draft) Confidence(e *Entry) keygroup.Confidence {
 	varies, words := false, false
 	for _, t := range e.tokens {
-		varies = varies || t.class != 0
-		words = words || t.class == text
+		varies = varies || t.Class != 0
+		words = words || t.Class == class.Text
 	}
 	switch {
 	case e.Keys == 0: // of a page
@@ -113,9 +117,9 @@ func (in *Infer) Draft() *Draft {
 	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, Looked: in.looked,
 		options: in.options}
 	if in.tree != nil {
-		d.draft(in.tree.paths(), noNames)
+		d.draft(path.Of(in.tree), noNames)
 	} else {
-		d.ofKept(&in.kept, in.samples.looks)
+		d.ofKept(&in.kept, in.samples.Looks)
 	}
 	d.leftApart(in.long, in.slips)
 	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Pattern, b.Pattern) })
@@ -130,7 +134,7 @@ const maxRounds = 8
 
 // ofKept drafts what was kept. What is left then is drafted again as if the draft
 // were a declaration, until nothing comes of it: a merge would find the same.
-func (d *Draft) ofKept(k *kept, values []sample) {
+func (d *Draft) ofKept(k *tree.Kept, values []tree.Sample) {
 	d.round(k, values)
 	for range maxRounds {
 		more := &Draft{Package: d.Package, All: d.All, options: d.options}
@@ -140,8 +144,8 @@ func (d *Draft) ofKept(k *kept, values []sample) {
 		if err != nil {
 			return
 		}
-		over := k.without(m)
-		if over.n == 0 {
+		over := k.Without(m)
+		if over.N == 0 {
 			return
 		}
 		more.round(over, values)
@@ -162,9 +166,9 @@ func (d *Draft) ofKept(k *kept, values []sample) {
 }
 
 // round drafts what was kept, and counts it again until the draft stays.
-func (d *Draft) round(k *kept, values []sample) {
-	tree, groups := grow(k, values)
-	d.draft(tree.paths(), k.named)
+func (d *Draft) round(k *tree.Kept, values []tree.Sample) {
+	tree, groups := tree.Grow(k, values)
+	d.draft(path.Of(tree), k.Named)
 	for n, most := 0, maxRecounts+1; n < most; n++ {
 		if n == maxRecounts {
 			d.last, most = true, n+len(d.Entries)+1
@@ -179,11 +183,11 @@ func (d *Draft) round(k *kept, values []sample) {
 }
 
 // draft makes entries of paths.
-func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [][]byte) {
-	counted(paths)
-	paths = generalise(mergePaths(generalise(d.heaviest(tenants(paths)))))
+func (d *Draft) draft(paths []*path.Path, names func(glob string, kind source.Kind) [][]byte) {
+	path.Counted(paths)
+	paths = path.Generalise(path.Merge(path.Generalise(d.heaviest(path.Tenants(paths)))))
 	unite(paths)
-	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
+	slices.SortStableFunc(paths, func(a, b *path.Path) int { return cmp.Compare(b.Keys, a.Keys) })
 	paths = d.without(d.foreign(paths, names))
 	for _, p := range paths {
 		d.entry(p)
@@ -201,11 +205,11 @@ const maxRecounts = 20
 const maxPaths = 3000
 
 // heaviest returns the paths with most keys; the others are left.
-func (d *Draft) heaviest(paths []*path) []*path {
+func (d *Draft) heaviest(paths []*path.Path) []*path.Path {
 	if len(paths) <= maxPaths {
 		return paths
 	}
-	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
+	slices.SortStableFunc(paths, func(a, b *path.Path) int { return cmp.Compare(b.Keys, a.Keys) })
 	d.leave(paths[maxPaths:], "", nothingInCommon)
 	return paths[:maxPaths]
 }
@@ -231,12 +235,12 @@ func (d *Draft) leftApart(long Count, s slips) {
 const byMistake = "a program put the name together by mistake: "
 
 // leave does not declare paths.
-func (d *Draft) leave(paths []*path, what, why string) {
+func (d *Draft) leave(paths []*path.Path, what, why string) {
 	l := Left{What: what, Why: why, paths: slices.Clone(paths)}
 	for _, p := range paths {
-		l.add(Count{p.keys, p.size})
-		if l.Example == nil || bytes.Compare(p.example, l.Example) < 0 {
-			l.Example = p.example
+		l.add(Count{p.Keys, p.Size})
+		if l.Example == nil || bytes.Compare(p.Example, l.Example) < 0 {
+			l.Example = p.Example
 		}
 	}
 	if l.Keys == 0 {
@@ -252,43 +256,43 @@ func (d *Draft) leave(paths []*path, what, why string) {
 
 // unite gives all enumerations of one vocabulary the same words: a placeholder
 // means one thing.
-func unite(paths []*path) {
+func unite(paths []*path.Path) {
 	words := map[string][]string{}
 	for _, p := range paths {
-		for _, s := range p.segments {
-			if s.vocab != "" {
-				words[s.vocab] = append(words[s.vocab], s.words...)
+		for _, s := range p.Segments {
+			if s.Vocab != "" {
+				words[s.Vocab] = append(words[s.Vocab], s.Words...)
 			}
 		}
 	}
 	for _, p := range paths {
-		for i := range p.segments {
-			if s := &p.segments[i]; s.vocab != "" {
-				s.words = slices.Compact(slices.Sorted(slices.Values(words[s.vocab])))
+		for i := range p.Segments {
+			if s := &p.Segments[i]; s.Vocab != "" {
+				s.Words = slices.Compact(slices.Sorted(slices.Values(words[s.Vocab])))
 			}
 		}
 	}
 }
 
-func (d *Draft) entry(p *path) {
-	one := []*path{p}
+func (d *Draft) entry(p *path.Path) {
+	one := []*path.Path{p}
 	switch e := newEntry(p); {
 	case len(d.Entries) == maxEntries:
 		d.leave(one, "", "a draft has at most "+strconv.Itoa(maxEntries)+" entries; these have the fewest keys")
-	case len(p.example) == 0:
+	case len(p.Example) == 0:
 		d.leave(one, "", "the key without a name")
 	case e.nameless():
 		d.leave(one, "", nothingInCommon)
 	case !e.describe():
-		d.leave(one, spell(e.tokens), "keys of type "+p.kind().String()+", which cannot be declared")
+		d.leave(one, path.Spell(e.tokens), "keys of type "+p.Kind().String()+", which cannot be declared")
 	default:
 		d.Entries = append(d.Entries, e)
 	}
 }
 
-func newEntry(p *path) *Entry {
-	e := &Entry{Count: Count{p.keys, p.size}, NoTTL: p.ttl.none, Example: p.example, path: p, tokens: p.tokens()}
-	nameTokens(e.tokens)
+func newEntry(p *path.Path) *Entry {
+	e := &Entry{Count: Count{p.Keys, p.Size}, NoTTL: p.TTL.None, Example: p.Example, path: p, tokens: p.Tokens()}
+	path.NameTokens(e.tokens)
 	return e
 }
 
@@ -296,19 +300,19 @@ func newEntry(p *path) *Entry {
 func (e *Entry) nameless() bool {
 	loose := false
 	for _, t := range e.tokens {
-		if len(wordsOf(t.literal)) > 0 || len(t.words) > 0 {
+		if len(path.WordsOf(t.Literal)) > 0 || len(t.Words) > 0 {
 			return false
 		}
-		loose = loose || t.class == text || t.class == binary || t.class == rest
+		loose = loose || t.Class == class.Text || t.Class == class.Binary || t.Class == class.Rest
 	}
 	return loose
 }
 
 // foreign takes out the keys of software that is known by its keys.
-func (d *Draft) foreign(paths []*path, names func(glob string, kind source.Kind) [][]byte) []*path {
+func (d *Draft) foreign(paths []*path.Path, names func(glob string, kind source.Kind) [][]byte) []*path.Path {
 	seen := make([]software.Observation, len(paths))
 	for i, p := range paths {
-		seen[i] = software.Observation{Key: p.example, Kind: p.kind(), Fields: p.fieldNames()}
+		seen[i] = software.Observation{Key: p.Example, Kind: p.Kind(), Fields: p.FieldNames()}
 	}
 	found := software.Found(seen)
 	slices.SortStableFunc(found, func(a, b software.Product) int { // sessions in a cache are sessions
@@ -318,19 +322,19 @@ func (d *Draft) foreign(paths []*path, names func(glob string, kind source.Kind)
 		found[i].NameKeys(names)
 	}
 	globs := map[string]*Foreign{}
-	kept := slices.DeleteFunc(slices.Clone(paths), func(p *path) bool {
+	kept := slices.DeleteFunc(slices.Clone(paths), func(p *path.Path) bool {
 		for i := range found {
-			glob, ok := found[i].Has(p.example)
+			glob, ok := found[i].Has(p.Example)
 			if !ok {
 				continue
 			}
 			if found[i].Ours {
-				p.software = found[i].Name
+				p.Software = found[i].Name
 				return false
 			}
 			f := globs[glob]
 			if f == nil {
-				f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL, Type: p.kind().String()}
+				f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL, Type: p.Kind().String()}
 				globs[glob] = f
 			}
 			f.take(p)
@@ -352,19 +356,62 @@ func rank(p software.Product) int {
 	return 1
 }
 
-func (f *Foreign) take(p *path) {
-	f.add(Count{p.keys, p.size})
-	f.NoTTL += p.ttl.none
+func (f *Foreign) take(p *path.Path) {
+	f.add(Count{p.Keys, p.Size})
+	f.NoTTL += p.TTL.None
 	f.paths = append(f.paths, p)
-	if f.Type != p.kind().String() {
+	if f.Type != p.Kind().String() {
 		f.Type = ""
 	}
 }
 
-// fieldNames returns the fields of hashes or JSON objects that were seen.
-func (g *group) fieldNames() []string {
-	if g.values == nil {
-		return nil
+// without leaves out what is probably a mistake or noise: typos, keys that are
+// nearly those of a family, and names that nothing else is like.
+func (d *Draft) without(paths []*path.Path) []*path.Path {
+	gone := map[*path.Path]bool{}
+	families := d.families(paths)
+	for _, p := range paths {
+		if q := p.SlipOf(paths); q != nil {
+			d.leave([]*path.Path{p}, p.Text(),
+				fmt.Sprintf("guess: a mistake? %s are written as %s", plural(q.Keys, "key"), q.Text()))
+			gone[p] = true
+		} else if known := p.SlipOfKnown(families); known != "" {
+			d.leave([]*path.Path{p}, p.Text(), "guess: a mistake? it is nearly "+known)
+			gone[p] = true
+		} else if w, of := p.TypoOf(families); w != "" {
+			d.leave([]*path.Path{p}, p.Text(), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
+			gone[p] = true
+		}
 	}
-	return slices.Sorted(maps.Keys(g.values.fields.byName))
+	paths = slices.DeleteFunc(paths, func(p *path.Path) bool { return gone[p] })
+	lonely := path.Noise(paths, d.All.Keys)
+	d.leave(lonely, "", nothingInCommon)
+	return slices.DeleteFunc(paths, func(p *path.Path) bool { return slices.Contains(lonely, p) })
 }
+
+// maxFamilies bounds what typos are looked for in.
+const maxFamilies = 400
+
+func (d *Draft) families(paths []*path.Path) []path.Family {
+	var out []path.Family
+	if d.options.Known != nil {
+		for _, k := range d.options.Known.Keys {
+			out = append(out, path.KnownFamily(k))
+		}
+	}
+	for _, p := range paths { // those with most keys come first
+		f := path.Family{Sep: p.Sep, Keys: p.Keys, Name: p.Text()}
+		for _, s := range p.Segments {
+			w := ""
+			if path.IsLiteral(s.Shape) {
+				w = s.Shape
+			}
+			f.Words = append(f.Words, w)
+		}
+		out = append(out, f)
+	}
+	return out[:min(len(out), maxFamilies)]
+}
+
+// noNames is in place of the keys of a keyspace that was too large to keep them.
+func noNames(string, source.Kind) [][]byte { return nil }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
@@ -30,7 +31,7 @@ func (in *Infer) exactly(ctx context.Context, src source.Source, req source.Requ
 			switch {
 			case in.knows(k.Name):
 				covered.add(one)
-			case len(k.Name) > maxKeptName:
+			case len(k.Name) > tree.MaxKeptName:
 				long.add(one)
 			case wrong.take(k.Name, one):
 			default:
@@ -45,7 +46,7 @@ func (in *Infer) exactly(ctx context.Context, src source.Source, req source.Requ
 	d.All, d.Known, d.About = seen, covered, sum.MaxRepeats > 0
 	for _, e := range d.Entries {
 		if b := t.entries[e]; b != nil {
-			e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.example
+			e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.Example
 		} else {
 			e.Count, e.NoTTL = Count{}, 0
 		}
@@ -66,7 +67,7 @@ func (t *tally) count(item int, k *source.Key, in *Infer) {
 		b = t.byItem[item]
 	}
 	if b == nil { // nothing has it: it is with those of its shape
-		shape := in.tree.insert(k.Name, &in.words)
+		shape := in.tree.Insert(k.Name, &in.words)
 		if b = t.rest[shape]; b == nil {
 			b = newBelonging()
 			t.rest[shape] = b
@@ -79,10 +80,10 @@ func (t *tally) count(item int, k *source.Key, in *Infer) {
 	if item != match.None && t.targets[item].Key != nil && t.targets[item].Key.Derived {
 		return
 	}
-	if b.keys++; int(k.Kind) < len(b.kinds) {
-		b.kinds[k.Kind]++
+	if b.Keys++; int(k.Kind) < len(b.Kinds) {
+		b.Kinds[k.Kind]++
 	}
-	if b.example == nil || bytes.Compare(k.Name, b.example) < 0 {
-		b.example = bytes.Clone(k.Name)
+	if b.Example == nil || bytes.Compare(k.Name, b.Example) < 0 {
+		b.Example = bytes.Clone(k.Name)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/keywright/keywright/infer/internal/path"
+	"github.com/keywright/keywright/infer/internal/tree"
 )
 
 // steps lists the TTLs that people write, in seconds: also those that are no round
@@ -32,34 +35,30 @@ const (
 	enoughTTLs = 500
 )
 
-// slip is the share of keys that differ from the others and are taken for
-// mistakes.
-const slip = 0.02
-
-// text returns the TTL of an entry, as a declaration writes it: one that all of its
+// ttlText returns the TTL of an entry, as a declaration writes it: one that all of its
 // keys keep. What is probably meant is a guess beside it.
-func (t *ttls) text(e *Entry) string {
+func ttlText(t *tree.TTLs, e *Entry) string {
 	switch {
-	case t.some == 0:
+	case t.Some == 0:
 		return "none"
-	case t.none > t.some:
-		e.guess("%d of %d keys expire, the others never do: decide on one", t.some, t.none+t.some)
+	case t.None > t.Some:
+		e.guess("%d of %d keys expire, the others never do: decide on one", t.Some, t.None+t.Some)
 		return "any"
-	case t.none > 0:
-		e.guess("%d of %d keys never expire, the others within %s: do they leak?", t.none, t.none+t.some,
-			duration(roundTTL(t.max)))
+	case t.None > 0:
+		e.guess("%d of %d keys never expire, the others within %s: do they leak?", t.None, t.None+t.Some,
+			duration(roundTTL(t.Max)))
 		return "any"
 	}
-	longest := roundTTL(t.max)
-	usual := roundTTL(t.below(0.9))
-	few := roundTTL(t.below(1 - slip/2))
-	outliers := t.some >= enoughTTLs && few*outlier <= longest
+	longest := roundTTL(t.Max)
+	usual := roundTTL(t.Below(0.9))
+	few := roundTTL(t.Below(1 - path.Slip/2))
+	outliers := t.Some >= enoughTTLs && few*outlier <= longest
 	if outliers {
 		e.guess("a few keys have a TTL of up to %s, the others of %s at most", duration(longest), duration(few))
 		usual = few
 	}
-	if outliers || t.some >= manyTTLs && t.below(0.5)*spread < longest {
-		if least := roundTTL(max(t.min, time.Second)); least < usual && usual < longest {
+	if outliers || t.Some >= manyTTLs && t.Below(0.5)*spread < longest {
+		if least := roundTTL(max(t.Min, time.Second)); least < usual && usual < longest {
 			if !outliers {
 				e.guess("TTLs differ widely: the bounds are what was seen")
 			}

@@ -16,6 +16,8 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/keyspace"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/keyspace/match"
@@ -33,9 +35,9 @@ type Options struct {
 // Infer represents one fold. It is not safe for concurrent use.
 type Infer struct {
 	options Options
-	kept    kept
-	samples samples
-	tree    *tree // nil while all keys are kept
+	kept    tree.Kept
+	samples tree.Samples
+	tree    *tree.Tree // nil while all keys are kept
 	known   *match.Matcher
 	seen    Count // all keys
 	covered Count // by the known declaration
@@ -43,7 +45,7 @@ type Infer struct {
 	slips   slips // with a name that a program put together by mistake
 	looked  int64 // keys whose value was read whole
 	recent  ring
-	words   scratch
+	words   class.Scratch
 }
 
 // Count represents a number of keys, and their bytes as far as these are known.
@@ -108,7 +110,7 @@ func (in *Infer) add(k *source.Key) {
 	case found && asked.known, !found && in.knows(k.Name):
 		in.covered.add(one)
 		return
-	case len(k.Name) > maxKeptName:
+	case len(k.Name) > tree.MaxKeptName:
 		in.long.add(one)
 		return
 	case in.slips.take(k.Name, one):
@@ -125,9 +127,9 @@ func (in *Infer) add(k *source.Key) {
 	}
 	g := asked.group
 	if g == nil {
-		g = in.tree.insert(k.Name, &in.words)
+		g = in.tree.Insert(k.Name, &in.words)
 	}
-	g.add(k)
+	g.Add(k)
 }
 
 // keep remembers a key, and what its value looks like. When there is no more
@@ -136,17 +138,17 @@ func (in *Infer) keep(k *source.Key, asked remembered, found bool) bool {
 	sample := int32(-1)
 	if k.Value != nil {
 		if sample = asked.sample; !found {
-			sample = in.samples.of(k.Name, &in.words)
+			sample = in.samples.Of(k.Name, &in.words)
 		}
 		if sample >= 0 {
-			in.samples.looks[sample].add(k.Kind, k.Value)
+			in.samples.Looks[sample].Add(k.Kind, k.Value)
 		}
 	}
-	if in.kept.keep(k, sample) {
+	if in.kept.Keep(k, sample) {
 		return true
 	}
-	in.tree, _ = grow(&in.kept, in.samples.looks)
-	in.kept, in.samples = kept{}, samples{}
+	in.tree, _ = tree.Grow(&in.kept, in.samples.Looks)
+	in.kept, in.samples = tree.Kept{}, tree.Samples{}
 	return false
 }
 
@@ -181,18 +183,18 @@ func (in *Infer) knows(name []byte) bool {
 	return in.known != nil && in.known.Match(name, nil) != match.None
 }
 
-// wantsValue is a source.Request's Values: a sample per shape. A source asks
+// WantsValue is a source.Request's Values: a sample per shape. A source asks
 // about a value before it hands over the key: what is found out is remembered.
 func (in *Infer) wantsValue(name []byte, _ source.Kind) bool {
 	r := remembered{sample: -1, known: in.knows(name)}
 	want := false
 	switch {
-	case r.known || len(name) > maxKeptName || keygroup.Slip(name) != "":
+	case r.known || len(name) > tree.MaxKeptName || keygroup.Slip(name) != "":
 	case in.tree == nil:
-		r.sample, want = in.samples.wants(name, &in.words)
+		r.sample, want = in.samples.Wants(name, &in.words)
 	default:
-		r.group = in.tree.insert(name, &in.words)
-		want = r.group.wantsValue()
+		r.group = in.tree.Insert(name, &in.words)
+		want = r.group.WantsValue()
 	}
 	in.recent.add(name, r)
 	return want
@@ -208,7 +210,7 @@ type remembered struct {
 	name   []byte
 	known  bool
 	sample int32
-	group  *group
+	group  *tree.Group
 }
 
 func (r *ring) add(name []byte, what remembered) {
@@ -237,5 +239,5 @@ func (in *Infer) Nodes() int {
 	if in.tree == nil {
 		return 0
 	}
-	return in.tree.nodes
+	return in.tree.Nodes
 }

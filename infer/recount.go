@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/infer/internal/content"
+	"github.com/keywright/keywright/infer/internal/path"
+	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/keyspace"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/keyspace/match"
@@ -14,7 +17,7 @@ import (
 // recount asks of every key that was kept what it belongs to, exactly as an audit
 // does, and describes the entries by what they have. It says whether the draft is
 // another one then.
-func (d *Draft) recount(k *kept, groups []*group, values []sample) bool {
+func (d *Draft) recount(k *tree.Kept, groups []*tree.Group, values []tree.Sample) bool {
 	ks, _, _ := d.load()
 	items, targets := ks.Items()
 	m, _, err := match.Compile(items)
@@ -22,8 +25,8 @@ func (d *Draft) recount(k *kept, groups []*group, values []sample) bool {
 		return false
 	}
 	t := d.tally(targets)
-	for i := range k.n {
-		name, f := k.name(i), k.fact(i)
+	for i := range k.N {
+		name, f := k.Name(i), k.Fact(i)
 		t.add(m.Match(name, nil), name, f, groups[i])
 	}
 	d.foreignCounts(t)
@@ -42,35 +45,35 @@ type tally struct {
 	byItem  []*belonging // nil: nothing has them
 	entries map[*Entry]*belonging
 	globs   map[string]*belonging
-	rest    map[*group]*belonging // of the tree: keys that nothing has
+	rest    map[*tree.Group]*belonging // of the tree: keys that nothing has
 }
 
 // belonging represents the keys of one entry or glob.
 type belonging struct {
-	*group       // the main key's
-	all    Count // and those that a construct brings along
-	noTTL  int64 // of all
-	names  [source.Kinds][][]byte
-	shapes map[*group]bool // of the tree, that these keys are in
-	looked map[int32]bool  // samples that values of these keys are in
+	*tree.Group       // the main key's
+	all         Count // and those that a construct brings along
+	noTTL       int64 // of all
+	names       [source.Kinds][][]byte
+	shapes      map[*tree.Group]bool // of the tree, that these keys are in
+	looked      map[int32]bool       // samples that values of these keys are in
 }
 
 func newBelonging() *belonging {
-	return &belonging{group: newGroup(), shapes: map[*group]bool{}, looked: map[int32]bool{}}
+	return &belonging{Group: tree.NewGroup(), shapes: map[*tree.Group]bool{}, looked: map[int32]bool{}}
 }
 
 // content returns what the values look like: of all samples that one of these keys is in.
-func (b *belonging) content(values []sample) *content {
-	c := &content{}
+func (b *belonging) content(values []tree.Sample) *content.Content {
+	c := &content.Content{}
 	for _, i := range slices.Sorted(maps.Keys(b.looked)) {
-		c.merge(&values[i].content)
+		c.Merge(&values[i].Content)
 	}
 	return c
 }
 
 func (d *Draft) tally(targets []keyspace.Target) *tally {
 	t := &tally{targets: targets, byItem: make([]*belonging, len(targets)), entries: map[*Entry]*belonging{},
-		globs: map[string]*belonging{}, rest: map[*group]*belonging{}}
+		globs: map[string]*belonging{}, rest: map[*tree.Group]*belonging{}}
 	for i, target := range targets {
 		switch {
 		case target.Key != nil:
@@ -91,7 +94,7 @@ func (d *Draft) tally(targets []keyspace.Target) *tally {
 // declared one by one.
 const maxApart = 8
 
-func (t *tally) add(item int, name []byte, f *fact, shape *group) {
+func (t *tally) add(item int, name []byte, f *tree.Fact, shape *tree.Group) {
 	var b *belonging
 	if item != match.None {
 		b = t.byItem[item]
@@ -102,32 +105,32 @@ func (t *tally) add(item int, name []byte, f *fact, shape *group) {
 			t.rest[shape] = b
 		}
 	}
-	b.all.add(Count{1, max(f.bytes, 0)})
-	if f.ttl == int64(source.NoTTL) {
+	b.all.add(Count{1, max(f.Bytes, 0)})
+	if f.TTL == int64(source.NoTTL) {
 		b.noTTL++
 	}
 	if item != match.None && t.targets[item].Key != nil && t.targets[item].Key.Derived {
 		return
 	}
-	b.count(name, f)
+	b.Count(name, f)
 	b.shapes[shape] = true
-	if f.sample >= 0 {
-		b.looked[f.sample] = true
+	if f.Sample >= 0 {
+		b.looked[f.Sample] = true
 	}
-	if len(b.names[f.kind]) <= maxApart {
-		b.names[f.kind] = append(b.names[f.kind], name)
+	if len(b.names[f.Kind]) <= maxApart {
+		b.names[f.Kind] = append(b.names[f.Kind], name)
 	}
 }
 
 // redescribe describes an entry by what was counted. It says whether that makes
 // another entry of it, one more, or none.
-func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
-	if b == nil || b.all.Keys == 0 || b.keys == 0 {
+func (d *Draft) redescribe(e *Entry, b *belonging, values []tree.Sample) bool {
+	if b == nil || b.all.Keys == 0 || b.Keys == 0 {
 		e.Name = "" // all its keys are others'
 		return true
 	}
-	e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.example
-	if d.last && b.keys != b.kinds[b.kind()] {
+	e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.Example
+	if d.last && b.Keys != b.Kinds[b.Kind()] {
 		d.drop(e, "keys of several types under one pattern")
 		return true
 	}
@@ -135,14 +138,14 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 		return true
 	}
 	was, ttl := e.Type, e.TTL
-	b.values = b.content(values)
-	e.path.group = b.group
-	e.path.origins = nil
+	b.Values = b.content(values)
+	e.path.Group = b.Group
+	e.path.Origins = nil
 	for shape := range b.shapes {
-		e.path.origins = append(e.path.origins, shape)
+		e.path.Origins = append(e.path.Origins, shape)
 	}
 	if !e.describe() {
-		d.drop(e, "keys of type "+e.path.kind().String()+", which cannot be declared")
+		d.drop(e, "keys of type "+e.path.Kind().String()+", which cannot be declared")
 		return true
 	}
 	if e.noConstruct {
@@ -158,8 +161,8 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 // splitOddKinds declares the few keys that are of another type than the others by
 // themselves. An entry with many of them is left: it is two things.
 func (d *Draft) splitOddKinds(e *Entry, b *belonging) bool {
-	most := b.kind()
-	odd := b.keys - b.kinds[most]
+	most := b.Kind()
+	odd := b.Keys - b.Kinds[most]
 	if odd == 0 {
 		return false
 	}
@@ -172,7 +175,7 @@ func (d *Draft) splitOddKinds(e *Entry, b *belonging) bool {
 		}
 	}
 	slices.Sort(names)
-	if odd > maxApart || e.path.sep == "" && len(e.path.segments) == 1 && isLiteral(e.path.segments[0].shape) {
+	if odd > maxApart || e.path.Sep == "" && len(e.path.Segments) == 1 && path.IsLiteral(e.path.Segments[0].Shape) {
 		d.drop(e, "keys of several types under one pattern")
 		return true
 	}
@@ -184,15 +187,15 @@ func (d *Draft) splitOddKinds(e *Entry, b *belonging) bool {
 
 // declareKey declares one key by its name.
 func (d *Draft) declareKey(e *Entry, name string) {
-	p := &path{segments: []segment{{shape: name}}, group: newGroup()}
-	if len(name) > maxPatternName || hasClass(name) || holdsToken(name) || slices.ContainsFunc(d.Entries,
+	p := &path.Path{Segments: []path.Segment{{Shape: name}}, Group: tree.NewGroup()}
+	if len(name) > maxPatternName || tree.HasClass(name) || holdsToken(name) || slices.ContainsFunc(d.Entries,
 		func(o *Entry) bool { return o.literal == name }) {
 		d.drop(e, "keys of several types under one pattern")
 		return
 	}
-	one := &Entry{Name: "new", path: p, tokens: p.tokens(), literal: name}
+	one := &Entry{Name: "new", path: p, tokens: p.Tokens(), literal: name}
 	one.notes = []string{"of another type than the others of " + e.Pattern + ": a mistake?"}
-	one.Pattern = spell(one.tokens)
+	one.Pattern = path.Spell(one.tokens)
 	one.Type, one.TTL = "string", "any"
 	d.Entries = append(d.Entries, one)
 }
@@ -213,8 +216,8 @@ func (d *Draft) foreignCounts(t *tally) {
 		f := &d.Foreign[i]
 		if b := t.globs[f.Glob]; b != nil {
 			f.Count, f.NoTTL, f.Type = b.all, b.noTTL, ""
-			if b.keys > 0 && b.kinds[b.kind()] == b.keys {
-				f.Type = b.kind().String()
+			if b.Keys > 0 && b.Kinds[b.Kind()] == b.Keys {
+				f.Type = b.Kind().String()
 			}
 		}
 	}
@@ -231,7 +234,7 @@ func (d *Draft) leftCounts(t *tally) {
 		}
 		l.Count, l.Example = Count{}, nil
 		for _, p := range l.paths {
-			for _, shape := range p.origins {
+			for _, shape := range p.Origins {
 				l.take(t.rest[shape])
 				delete(t.rest, shape)
 			}
@@ -244,7 +247,7 @@ func (d *Draft) leftCounts(t *tally) {
 			other = d.Left[i]
 		}
 		other.take(b)
-		other.paths = append(other.paths, &path{origins: []*group{shape}, group: shape})
+		other.paths = append(other.paths, &path.Path{Origins: []*tree.Group{shape}, Group: shape})
 		if i >= 0 {
 			d.Left[i] = other
 		}
@@ -260,7 +263,7 @@ func (l *Left) take(b *belonging) {
 		return
 	}
 	l.add(b.all)
-	if l.Example == nil || string(b.example) < string(l.Example) {
-		l.Example = b.example
+	if l.Example == nil || string(b.Example) < string(l.Example) {
+		l.Example = b.Example
 	}
 }

@@ -1,11 +1,15 @@
 package infer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/path"
+	"github.com/keywright/keywright/infer/internal/splice"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 
@@ -56,7 +60,7 @@ func (d *Draft) head(w *writer) {
 	}
 	w.line("# Read every line; those with a guess above all. Then keywright lint and audit.")
 	w.line("keywright: 1")
-	w.line("package: %s", orElse(d.Package, "appkeys"))
+	w.line("package: %s", cmp.Or(d.Package, "appkeys"))
 	w.line("owner: app                           # who writes these keys")
 	if prefix := d.prefix(); prefix != "" && d.ownsAll(prefix) {
 		w.line("owns: [%q]", prefix+":*")
@@ -64,7 +68,7 @@ func (d *Draft) head(w *writer) {
 	if len(d.Foreign) > 0 {
 		w.line("foreign:")
 		for _, f := range d.Foreign {
-			w.line("  - %-30s # %s, %s (%s)", quoted(f.Glob), f.Software, d.counted(f.Keys), f.URL)
+			w.line("  - %-30s # %s, %s (%s)", splice.Quoted(f.Glob), f.Software, d.counted(f.Keys), f.URL)
 		}
 	}
 }
@@ -80,7 +84,7 @@ func (d *Draft) counted(n int64) string {
 // ownsAll: every pattern begins with the word and the separator, and so does
 // nothing that is left.
 func (d *Draft) ownsAll(prefix string) bool {
-	under := func(p *path) bool { return p.sep == ":" && len(p.segments) > 0 && p.segments[0].mayBe(prefix) }
+	under := func(p *path.Path) bool { return p.Sep == ":" && len(p.Segments) > 0 && p.Segments[0].MayBe(prefix) }
 	for _, l := range d.Left {
 		if slices.ContainsFunc(l.paths, under) || l.Keys > 0 && len(l.paths) == 0 {
 			return false
@@ -127,7 +131,7 @@ func (d *Draft) sections() int {
 // section returns the first word of a pattern.
 func (e *Entry) section() string {
 	for _, t := range e.tokens {
-		if words := wordsOf(t.literal); len(words) > 0 {
+		if words := path.WordsOf(t.Literal); len(words) > 0 {
 			return words[0]
 		}
 	}
@@ -244,19 +248,19 @@ func scalarText(s string) string {
 	if isPlain(s) {
 		return s
 	}
-	return quoted(s)
+	return splice.Quoted(s)
 }
 
 // propText returns a property's value; a number stays one.
 func propText(s string) string {
-	if allDigits([]byte(s)) {
+	if class.AllDigits([]byte(s)) {
 		return s
 	}
 	return scalarText(s)
 }
 
 // reserved are plain words that YAML reads as something else.
-var reserved = set("true false null yes no on off y n ~")
+var reserved = path.Words("true false null yes no on off y n ~")
 
 func isPlain(s string) bool {
 	if s == "" || reserved[strings.ToLower(s)] || strings.HasSuffix(s, ":") || strings.HasSuffix(s, " ") ||
@@ -265,37 +269,12 @@ func isPlain(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		letter := kinds[c]&(isLower|isUpper) != 0 || c == '_' || c == '/'
-		if i == 0 && !letter || kinds[c]&isOdd != 0 || c == '"' || c == '\'' || c == '\\' && i == 0 {
+		letter := class.Kinds[c]&(class.IsLower|class.IsUpper) != 0 || c == '_' || c == '/'
+		if i == 0 && !letter || class.Kinds[c]&class.IsOdd != 0 || c == '"' || c == '\'' || c == '\\' && i == 0 {
 			return false
 		}
 	}
 	return true
-}
-
-// quoted returns a text between double quotes. The second "#" of two is escaped: a CI
-// system takes "##[" and what follows for a command.
-func quoted(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, r := range s {
-		switch {
-		case r == '#' && i > 0 && s[i-1] == '#':
-			b.WriteString(`\u0023`)
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r < ' ' || r == 0x7f || r >= 0x80 && finding.Printable(string(r)) != string(r):
-			if r > 0xffff {
-				fmt.Fprintf(&b, `\U%08x`, r)
-			} else {
-				fmt.Fprintf(&b, `\u%04x`, r)
-			}
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 func plural(n int64, what string) string {
@@ -324,11 +303,4 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %s", unit, names[i])
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -447,6 +447,3 @@ func (g *generator) pressure() {
 	g.printf("return %s.New(%s, []%s.Step{\n%s}, o)\n}\n\n", pkg,
 		binding("entry_"+lease.name, "Key: lease, Err: err"), pkg, steps.String())
 }
-
-// ratio returns a percentage as a number.
-func ratio(percent int) string { return fmt.Sprintf("0.%02d", percent) }

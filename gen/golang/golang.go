@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/golang/internal/lines"
 	"github.com/keywright/keywright/keyspace"
 )
 
@@ -50,7 +51,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 		return nil, errors.Join(g.faults...)
 	}
 	g.layOut(0)
-	text, err := format.Source([]byte(wrapped(g.head())))
+	text, err := format.Source([]byte(lines.Break(g.head())))
 	if err = errors.Join(err, g.bad); err != nil {
 		return nil, fmt.Errorf("this cannot happen, please report it: the generated Go does not parse: %w", err)
 	}
@@ -65,7 +66,7 @@ func (g *generator) layOut(least int) {
 		return
 	}
 	const head = "package p\n\n" // without one, a comment in front is not laid out as that of a declaration
-	text, err := format.Source([]byte(head + wrapped(g.out.String())))
+	text, err := format.Source([]byte(head + lines.Break(g.out.String())))
 	if err != nil {
 		g.bad = err
 	}
@@ -302,3 +303,6 @@ func quoteText(s string) string {
 	}
 	return "`" + s + "`"
 }
+
+// ratio returns a percentage as a number.
+func ratio(percent int) string { return fmt.Sprintf("0.%02d", percent) }

@@ -39,7 +39,7 @@ var latch = []edit{
 	{"keyspace/construct.go", "// RateLimitSpec is",
 		"// LatchSpec is what a latch has.\ntype LatchSpec struct {\n\tNeeds int64\n}\n\n"},
 	{"keyspace/entry.go", "\tRateLimitSpec\n", "\tLatchSpec\n"},
-	{"keyspace/load/latch.go", "", `package load
+	{"keyspace/load/internal/construct/latch.go", "", `package construct
 
 import (
 	"github.com/keywright/keywright/keyspace"
@@ -48,13 +48,13 @@ import (
 
 // latch is a number: how many have come. Beside it is who waits.
 func (b *builder) latch() {
-	b.e.Needs = b.d.number(b.props, "needs", 1)
+	b.e.Needs = b.d.Number(b.props, "needs", 1)
 	b.addMain(&keyspace.Key{Value: &scalar.Type{Kind: scalar.Int}})
 	b.addRole(&keyspace.Key{Role: "waiting", Kind: keyspace.ZSet, TTL: b.e.TTL, Member: &scalar.Type{},
 		Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Who waits for " + b.e.Name + "."}, b.main, "waiting")
 }
 `},
-	{"keyspace/load/entry.go", "\tkeyspace.Script:    {",
+	{"keyspace/load/internal/construct/entry.go", "\tkeyspace.Script:    {",
 		"\tkeyspace.Latch: {keyspace.String, []string{\"needs\", \"waiting\"}, (*builder).latch},\n"},
 	{"keyspace/schema/keyspace.schema.json", "            \"counter\",\n", "            \"latch\",\n"},
 	{"keyspace/schema/keyspace.schema.json", latchSchema[:strings.Index(latchSchema, `"latch"`)] + `"counter"`,

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/schedule"
 	yaml "go.yaml.in/yaml/v4"
 )
@@ -22,63 +24,63 @@ const (
 
 // sectionJanitor reads the jobs of all files, when all entries are known.
 func (l *loader) sectionJanitor() {
-	for _, d := range l.docs {
-		p, ok := d.props["janitor"]
+	for _, d := range l.Docs {
+		p, ok := d.Props["janitor"]
 		if !ok {
 			continue
 		}
-		for _, v := range d.mapping(p.value, "janitor") {
-			if len(l.ks.Janitor) >= maxJobs {
-				d.report("KW314", d.at(v.key), "", "the janitor has at most %d jobs", maxJobs)
+		for _, v := range d.Mapping(p.Value, "janitor") {
+			if len(l.KS.Janitor) >= maxJobs {
+				d.Report("KW314", d.At(v.Key), "", "the janitor has at most %d jobs", maxJobs)
 				return
 			}
-			if d.name(v, "a job", false) {
-				l.take(d, "job", v)
+			if d.Name(v, "a job", false) {
+				l.Take(d, "job", v)
 			}
 			if j := l.job(d, v); j != nil {
-				l.ks.Janitor = append(l.ks.Janitor, j)
+				l.KS.Janitor = append(l.KS.Janitor, j)
 			}
 		}
 	}
 }
 
 // job reads one job; nil: something of it is wrong.
-func (l *loader) job(d *document, v property) *keyspace.Job {
-	before, what := len(l.findings), "the job "+v.name
-	props := d.known(v.value, what, childProperties["janitor"])
-	if v.value.Kind != yaml.MappingNode {
+func (l *loader) job(d *scope.Document, v node.Property) *keyspace.Job {
+	before, what := len(l.Findings), "the job "+v.Name
+	props := d.Known(v.Value, what, scope.Properties["janitor"])
+	if v.Value.Kind != yaml.MappingNode {
 		return nil
 	}
-	j := &keyspace.Job{Name: v.name, Doc: d.doc(props), Pos: d.at(v.key), Places: map[string]keyspace.Pos{}}
+	j := &keyspace.Job{Name: v.Name, Doc: d.Doc(props), Pos: d.At(v.Key), Places: map[string]keyspace.Pos{}}
 	for name, p := range props {
-		j.Places[name] = d.at(p.value)
+		j.Places[name] = d.At(p.Value)
 	}
 	if p, there := props["do"]; there {
-		j.Do = keyspace.Work(d.choice(p.value, "do", workNames()))
+		j.Do = keyspace.Work(d.Choice(p.Value, "do", workNames()))
 	} else {
-		d.report("KW006", j.Pos, "add do: "+strings.Join(workNames(), ", or do: "), "%s does not say what it does", what)
+		d.Report("KW006", j.Pos, "add do: "+strings.Join(workNames(), ", or do: "), "%s does not say what it does", what)
 	}
 	takes, known := works[j.Do]
 	for _, name := range []string{"entry", "keep"} {
 		if _, there := props[name]; there && known && !slices.Contains(takes, name) {
-			d.report("KW314", d.at(props[name].key), "remove it", "%s: %s takes no %s", what, j.Do, name)
+			d.Report("KW314", d.At(props[name].Key), "remove it", "%s: %s takes no %s", what, j.Do, name)
 		}
 	}
-	d.jobSchedule(j, props)
+	jobSchedule(d, j, props)
 	if p, there := props["entry"]; there {
-		l.jobEntry(d, j, p.value)
+		l.jobEntry(d, j, p.Value)
 	}
 	switch _, there := props["keep"]; {
 	case there:
-		if n := d.number(props, "keep", 1); n > maxBackups {
-			d.report("KW314", j.Places["keep"], "", "a backup keeps at most %d", maxBackups)
+		if n := d.Number(props, "keep", 1); n > maxBackups {
+			d.Report("KW314", j.Places["keep"], "", "a backup keeps at most %d", maxBackups)
 		} else {
 			j.Keep = int(n)
 		}
 	case j.Do == keyspace.WorkBackup:
-		d.report("KW006", j.Pos, "add keep: 7", "%s does not say how many backups it keeps", what)
+		d.Report("KW006", j.Pos, "add keep: 7", "%s does not say how many backups it keeps", what)
 	}
-	if len(l.findings) > before {
+	if len(l.Findings) > before {
 		return nil
 	}
 	return j
@@ -90,58 +92,52 @@ func workNames() []string {
 }
 
 // jobSchedule reads `every: 1h`, or `cron: "30 3 * * *"` with its `zone`.
-func (d *document) jobSchedule(j *keyspace.Job, props map[string]property) {
+func jobSchedule(d *scope.Document, j *keyspace.Job, props map[string]node.Property) {
 	every, hasEvery := props["every"]
 	cron, hasCron := props["cron"]
 	zone, hasZone := props["zone"]
 	if hasEvery == hasCron {
-		d.report("KW006", j.Pos, `add every: 1h or cron: "30 3 * * *"`, "the job %s says either every or cron", j.Name)
+		d.Report("KW006", j.Pos, `add every: 1h or cron: "30 3 * * *"`, "the job %s says either every or cron", j.Name)
 		return
 	}
 	var err error
 	if hasEvery {
 		if hasZone {
-			d.report("KW314", d.at(zone.key), "remove it, or write cron",
+			d.Report("KW314", d.At(zone.Key), "remove it, or write cron",
 				"the job %s: an interval is the same in each time zone", j.Name)
 		}
-		if each := d.duration(props, "every"); each > 0 {
+		if each := d.Duration(props, "every"); each > 0 {
 			if j.When, err = schedule.Interval(each); err != nil {
-				d.report("KW314", d.at(every.value), "as in every: 1h", "every: %v", err)
+				d.Report("KW314", d.At(every.Value), "as in every: 1h", "every: %v", err)
 			}
 		}
 		return
 	}
 	name := ""
 	if hasZone {
-		text, ok := d.text(zone.value, "zone")
+		text, ok := d.Text(zone.Value, "zone")
 		if !ok {
 			return
 		}
 		if name = text; name == "" || !schedule.IsZone(name) {
-			d.report("KW314", d.at(zone.value), "as in Europe/Berlin; without it the times are in UTC",
+			d.Report("KW314", d.At(zone.Value), "as in Europe/Berlin; without it the times are in UTC",
 				"zone: %q is no name of a time zone", name)
 			return
 		}
 	}
-	if text, ok := d.text(cron.value, "cron"); ok {
+	if text, ok := d.Text(cron.Value, "cron"); ok {
 		if j.When, err = schedule.Cron(text, name); err != nil {
-			d.report("KW314", d.at(cron.value), `as in cron: "30 3 * * mon-fri"`, "cron: %v", err)
+			d.Report("KW314", d.At(cron.Value), `as in cron: "30 3 * * mon-fri"`, "cron: %v", err)
 		}
 	}
 }
 
-func (l *loader) jobEntry(d *document, j *keyspace.Job, n *yaml.Node) {
-	name, ok := d.text(n, "entry")
-	if !ok {
+func (l *loader) jobEntry(d *scope.Document, j *keyspace.Job, n *yaml.Node) {
+	if j.Entry = l.EntryNamed(d, n, "entry"); j.Entry == nil {
 		return
 	}
-	i := slices.IndexFunc(l.ks.Entries, func(e *keyspace.Entry) bool { return e.Name == name })
-	if i < 0 {
-		l.mustKnow(l.declared("entry"), name, d.at(n))
-		return
-	}
-	if j.Entry = l.ks.Entries[i]; j.Do == keyspace.WorkSweep && j.Entry.Construct != keyspace.Entity {
-		d.report("KW314", d.at(n), "name an entity", "%s is a %s; what is swept are the indexes of an entity", name,
+	if j.Do == keyspace.WorkSweep && j.Entry.Construct != keyspace.Entity {
+		d.Report("KW314", d.At(n), "name an entity", "%s is a %s; what is swept are the indexes of an entity", j.Entry.Name,
 			j.Entry.Type)
 	}
 }

@@ -1,6 +1,9 @@
 // Package load reads a declaration, YAML in files, into the model of package keyspace. It
 // reports every fault of every file in one run, each with its line and column and a way
-// out. A construct is a file here: it says which keys a `type` means.
+// out.
+//
+// The rooms below it read each a part: node the YAML of a file, scope what all sections refer to, construct the
+// entries, and migration the migrations. Here are the files, their order, and the other sections.
 //
 // It reads from an fs.FS and does no other I/O, knows no clock and no server. Whether a
 // declaration is wise is not decided here but by keyspace/lint.
@@ -11,6 +14,7 @@ package load
 import (
 	"cmp"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -18,17 +22,21 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/construct"
+	"github.com/keywright/keywright/keyspace/load/internal/migration"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	yaml "go.yaml.in/yaml/v4"
 )
 
 // Limits of a declaration; beyond them File reports KW001 or KW008.
 const (
-	MaxFileBytes = 1 << 20
 	MaxFiles     = 100
-	MaxEntries   = 10_000
-	MaxPatterns  = 20_000  // with those that constructs and old names add
-	MaxFields    = 1_000   // of one mapping
-	MaxEnumBytes = 1 << 22 // of the words of enums, at each place that has one
+	MaxFileBytes = node.MaxFileBytes
+	MaxEntries   = scope.MaxEntries
+	MaxPatterns  = scope.MaxPatterns  // with those that constructs and old names add
+	MaxFields    = scope.MaxFields    // of one mapping
+	MaxEnumBytes = scope.MaxEnumBytes // of the words of enums, at each place that has one
 )
 
 // File reads the declaration `name` and all it imports from fsys and resolves
@@ -43,68 +51,29 @@ func File(fsys fs.FS, name string) (*keyspace.Keyspace, []finding.Finding) {
 // that patterns, channels and globs are to have; "" is the declared one, and
 // BeforeNamespaces none at all. Keyspace.Choose says which names may be.
 func In(fsys fs.FS, name string, names map[string]string) (*keyspace.Keyspace, []finding.Finding) {
-	return within(maxStates, fsys, name, names)
+	return within(scope.MaxStates, fsys, name, names)
 }
 
 // BeforeNamespaces chooses no name for a namespace: what In loads then has fixed names,
 // as before the declaration had that namespace.
-const BeforeNamespaces = "-"
+const BeforeNamespaces = scope.BeforeNamespaces
 
 // within is In with room for so many automaton states.
 func within(room int, fsys fs.FS, name string, names map[string]string) (*keyspace.Keyspace, []finding.Finding) {
-	l := &loader{
-		fsys: fsys, chosen: names, ks: &keyspace.Keyspace{}, pending: map[string]pendingVar{},
-		vars:   map[string]*keyspace.Var{},
-		ttls:   map[string]*keyspace.NamedTTL{},
-		places: map[string]keyspace.Pos{}, priced: map[string]bool{}, room: room,
-	}
+	l := &loader{Scope: scope.New(fsys, names, room)}
 	l.read(path.Clean(name), nil, keyspace.Pos{})
 	l.resolve()
-	slices.SortStableFunc(l.findings, func(a, b finding.Finding) int {
-		return cmp.Or(cmp.Compare(l.order(a.Pos.File), l.order(b.Pos.File)), cmp.Compare(a.Pos.Line, b.Pos.Line),
+	slices.SortStableFunc(l.Findings, func(a, b finding.Finding) int {
+		return cmp.Or(cmp.Compare(l.Order(a.Pos.File), l.Order(b.Pos.File)), cmp.Compare(a.Pos.Line, b.Pos.Line),
 			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Code, b.Code))
 	})
-	return l.ks, l.findings
+	return l.KS, l.Findings
 }
 
-// loader gathers the documents of all files first and resolves them together:
-// an entry may use a var that a later file declares.
+// loader gathers the documents of all files first and resolves them together.
 type loader struct {
-	fsys     fs.FS
-	chosen   map[string]string // names of namespaces, by the declared name
-	ks       *keyspace.Keyspace
-	docs     []*document
-	findings []finding.Finding
-	pending  map[string]pendingVar // vars whose type has not been read yet
-	vars     map[string]*keyspace.Var
-	ttls     map[string]*keyspace.NamedTTL
-	places   map[string]keyspace.Pos // where each entry, channel and event name was taken
-	full     bool                    // a file too many was reported
-	moves    int                     // of all migrations
-	patterns int                     // that were read or derived
-	spelt    int                     // bytes of the words of enums, at each place that has one
-	over     bool                    // more is declared than is read, which was reported
-	priced   map[string]bool         // regular expressions whose states are counted
-	room     int                     // for the automaton states of more of them
-}
-
-// pendingVar represents a var as it is in its file.
-type pendingVar struct {
-	property
-	d *document
-}
-
-// document represents one parsed file.
-type document struct {
-	reader
-	root  *yaml.Node
-	props map[string]property
-	owner string
-	space *keyspace.Namespace // nil: keys have no namespace
-}
-
-func (l *loader) order(file string) int {
-	return slices.IndexFunc(l.ks.Files, func(f keyspace.File) bool { return f.Name == file })
+	*scope.Scope
+	full bool // a file too many was reported
 }
 
 // topLevel lists the sections of a file.
@@ -115,13 +84,24 @@ var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cl
 // TopLevel returns the sections a file may have.
 func TopLevel() []string { return slices.Clone(topLevel) }
 
+// Types returns the words `type` may be, sorted.
+func Types() []string { return construct.Types() }
+
+// Properties returns the properties an entry of a type may have.
+func Properties(typ string) []string { return construct.Properties(typ) }
+
+// ChildProperties returns the properties of one channel, event, clean-up or pressure
+// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, of `retired`, and of what a
+// migration is made of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
+func ChildProperties(of string) []string { return slices.Clone(scope.Properties[of]) }
+
 // read loads one file and what it imports, depth first. via are the files that
 // led here, to name a cycle.
 func (l *loader) read(name string, via []string, from keyspace.Pos) {
-	r := reader{file: name, dir: path.Dir(name), out: &l.findings}
-	if len(l.ks.Files) >= MaxFiles {
+	r := node.Reader{File: name, Dir: path.Dir(name), Out: &l.Findings}
+	if len(l.KS.Files) >= MaxFiles {
 		if !l.full {
-			r.report("KW008", from, "", "a declaration has at most %d files", MaxFiles)
+			r.Report("KW008", from, "", "a declaration has at most %d files", MaxFiles)
 		}
 		l.full = true
 		return
@@ -129,48 +109,48 @@ func (l *loader) read(name string, via []string, from keyspace.Pos) {
 	if from.File == "" {
 		from = keyspace.Pos{File: name}
 	}
-	text, problem := readFile(l.fsys, name)
+	text, problem := node.ReadFile(l.FS, name)
 	if problem != "" {
 		fix := ""
 		if problem == "does not exist" {
 			fix = "check the path"
 		}
-		r.report("KW001", from, fix, "%s %s", name, problem)
+		r.Report("KW001", from, fix, "%s %s", name, problem)
 		return
 	}
-	l.ks.Files = append(l.ks.Files, keyspace.File{Name: name, Text: text})
-	r.lines = strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
-	root := r.parse(text)
+	l.KS.Files = append(l.KS.Files, keyspace.File{Name: name, Text: text})
+	r.Lines = strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
+	root := r.Parse(text)
 	if root == nil {
 		return
 	}
-	r.refuse(root)
+	r.Refuse(root)
 	if root.Kind != yaml.MappingNode {
-		r.wrongKind(root, "the file", "a mapping of sections, beginning with keywright: 1")
+		r.WrongKind(root, "the file", "a mapping of sections, beginning with keywright: 1")
 		return
 	}
-	d := &document{reader: r, root: root, props: r.known(root, "the file", topLevel)}
-	l.docs = append(l.docs, d)
+	d := &scope.Document{Reader: r, Props: r.Known(root, "the file", topLevel)}
+	l.Docs = append(l.Docs, d)
 	l.imports(d, append(via, name))
 }
 
-func (l *loader) imports(d *document, via []string) {
-	p, ok := d.props["imports"]
+func (l *loader) imports(d *scope.Document, via []string) {
+	p, ok := d.Props["imports"]
 	if !ok {
 		return
 	}
-	for _, n := range d.list(p.value, "imports") {
-		target := path.Join(d.dir, n.Value)
+	for _, n := range d.List(p.Value, "imports") {
+		target := path.Join(d.Dir, n.Value)
 		switch {
 		case path.IsAbs(n.Value) || !fs.ValidPath(target):
-			d.report("KW008", d.at(n), "name a file below the folder of the first file, relative to this one",
+			d.Report("KW008", d.At(n), "name a file below the folder of the first file, relative to this one",
 				"the import %q leads outside of the declaration's folder", n.Value)
 		case slices.Contains(via, target):
-			d.report("KW008", d.at(n), "remove one of the imports", "the imports form a circle: %s → %s",
+			d.Report("KW008", d.At(n), "remove one of the imports", "the imports form a circle: %s → %s",
 				strings.Join(via, " → "), target)
-		case l.order(target) >= 0: // already here by another way
+		case l.Order(target) >= 0: // already here by another way
 		default:
-			l.read(target, via, d.at(n))
+			l.read(target, via, d.At(n))
 		}
 	}
 }
@@ -178,123 +158,103 @@ func (l *loader) imports(d *document, via []string) {
 // resolve turns the documents into the model. Vars and TTLs come first, since
 // everything else refers to them.
 func (l *loader) resolve() {
-	l.sectionVars()
-	for i, d := range l.docs {
+	l.ReadVars()
+	for i, d := range l.Docs {
 		l.header(d, i == 0)
 	}
-	for _, d := range l.docs {
-		l.sectionTTLs(d)
+	for _, d := range l.Docs {
+		l.ReadTTLs(d)
 	}
-	for _, d := range l.docs {
-		l.sectionChannels(d)
+	for _, d := range l.Docs {
+		construct.ReadChannels(l.Scope, d)
 	}
-	for _, d := range l.docs {
-		l.sectionKeys(d)
+	for _, d := range l.Docs {
+		construct.ReadKeys(l.Scope, d)
 	}
-	l.streams()
-	if !l.over { // else much is missing that the rest refers to
+	construct.AddStreams(l.Scope)
+	if !l.Over { // else much is missing that the rest refers to
 		l.rest()
 	}
-	for _, name := range sortedKeys(l.vars) {
-		l.ks.Vars = append(l.ks.Vars, *l.vars[name])
+	for _, name := range slices.Sorted(maps.Keys(l.Vars)) {
+		l.KS.Vars = append(l.KS.Vars, *l.Vars[name])
 	}
-	for _, name := range sortedKeys(l.ttls) {
-		l.ks.TTLs = append(l.ks.TTLs, *l.ttls[name])
+	for _, name := range slices.Sorted(maps.Keys(l.TTLs)) {
+		l.KS.TTLs = append(l.KS.TTLs, *l.TTLs[name])
 	}
 	byPlace := func(a, b keyspace.Pos) int {
-		return cmp.Or(cmp.Compare(l.order(a.File), l.order(b.File)), cmp.Compare(a.Line, b.Line),
+		return cmp.Or(cmp.Compare(l.Order(a.File), l.Order(b.File)), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column))
 	}
-	slices.SortFunc(l.ks.Vars, func(a, b keyspace.Var) int { return byPlace(a.Pos, b.Pos) })
-	slices.SortFunc(l.ks.TTLs, func(a, b keyspace.NamedTTL) int { return byPlace(a.Pos, b.Pos) })
+	slices.SortFunc(l.KS.Vars, func(a, b keyspace.Var) int { return byPlace(a.Pos, b.Pos) })
+	slices.SortFunc(l.KS.TTLs, func(a, b keyspace.NamedTTL) int { return byPlace(a.Pos, b.Pos) })
 }
 
 // rest reads what refers to keys and channels.
 func (l *loader) rest() {
-	for _, d := range l.docs {
+	for _, d := range l.Docs {
 		l.sectionShape(d)
 		l.sectionCleanup(d)
 		l.sectionEvents(d)
 	}
 	l.sectionPressure()
 	l.sectionJanitor()
-	for _, d := range l.docs {
-		l.sectionMigrations(d)
+	for _, d := range l.Docs {
+		migration.Read(l.Scope, d)
 		l.sectionRetired(d)
 	}
-	l.spaces()
+	l.Spaces()
 	l.references()
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // header reads the scalar sections. The first file names the package; an
 // imported file's owner is the default of its own entries.
-func (l *loader) header(d *document, first bool) {
-	if v, ok := d.props["keywright"]; !ok {
-		d.report("KW006", keyspace.Pos{File: d.file, Line: 1, Column: 1}, "begin with keywright: 1",
+func (l *loader) header(d *scope.Document, first bool) {
+	if v, ok := d.Props["keywright"]; !ok {
+		d.Report("KW006", keyspace.Pos{File: d.File, Line: 1, Column: 1}, "begin with keywright: 1",
 			"the file does not say which version of the language it is in")
-	} else if n, err := strconv.ParseFloat(v.value.Value, 64); err == nil && n == 1 && v.value.Tag == "!!str" {
-		d.report("KW011", d.at(v.value), "write keywright: 1, without quotes",
-			"the version of the language is a number, and %s is text", kindName(v.value))
+	} else if n, err := strconv.ParseFloat(v.Value.Value, 64); err == nil && n == 1 && v.Value.Tag == "!!str" {
+		d.Report("KW011", d.At(v.Value), "write keywright: 1, without quotes",
+			"the version of the language is a number, and %s is text", node.KindName(v.Value))
 	} else if err != nil || n != 1 {
-		d.report("KW011", d.at(v.value), "write keywright: 1", "version %s of the language is not known to this keywright",
-			kindName(v.value))
+		d.Report("KW011", d.At(v.Value), "write keywright: 1", "version %s of the language is not known to this keywright",
+			node.KindName(v.Value))
 	}
 	read := func(name string, into *string) (ok bool) {
-		if p, there := d.props[name]; there {
-			*into, ok = d.text(p.value, name)
+		if p, there := d.Props[name]; there {
+			*into, ok = d.Text(p.Value, name)
 		}
 		return ok
 	}
-	read("owner", &d.owner)
-	l.namespace(d, first)
+	read("owner", &d.Owner)
+	l.Namespace(d, first)
 	if first {
-		if read("package", &l.ks.Package) {
-			d.name(property{l.ks.Package, d.props["package"].value, nil}, "a package", false)
+		if read("package", &l.KS.Package) {
+			d.Name(node.Property{Name: l.KS.Package, Key: d.Props["package"].Value, Value: nil}, "a package", false)
 		}
-		read("doc", &l.ks.Doc)
-		l.ks.Owner = d.owner
+		read("doc", &l.KS.Doc)
+		l.KS.Owner = d.Owner
 		l.outputs(d)
 	}
-	l.ks.Cluster = d.truth(d.props, "cluster") || l.ks.Cluster
-	l.ks.Owns = append(l.ks.Owns, l.globs(d, "owns")...)
-	l.ks.Foreign = append(l.ks.Foreign, l.globs(d, "foreign")...)
+	l.KS.Cluster = d.Truth(d.Props, "cluster") || l.KS.Cluster
+	l.KS.Owns = append(l.KS.Owns, l.globs(d, "owns")...)
+	l.KS.Foreign = append(l.KS.Foreign, l.globs(d, "foreign")...)
 }
 
-func (l *loader) globs(d *document, section string) []keyspace.Glob {
-	p, ok := d.props[section]
+func (l *loader) globs(d *scope.Document, section string) []keyspace.Glob {
+	p, ok := d.Props[section]
 	if !ok {
 		return nil
 	}
 	var out []keyspace.Glob
-	for _, n := range d.list(p.value, section) {
-		if !l.affordsPatterns(d.at(n), 1) {
+	for _, n := range d.List(p.Value, section) {
+		if !l.AffordsPatterns(d.At(n), 1) {
 			break
 		}
-		if g, ok := d.glob(n, section); ok {
+		if g, ok := d.Glob(n, section); ok {
 			out = append(out, g)
 		}
 	}
 	return out
-}
-
-// take claims a name; two things of one kind cannot share it.
-func (l *loader) take(d *document, kind string, p property) {
-	key := kind + " " + p.name
-	if at, taken := l.places[key]; taken {
-		d.report("KW004", d.at(p.key), "rename one of them", "the %s %q is already declared at %s:%d", kind, p.name, at.File,
-			at.Line)
-		return
-	}
-	l.places[key] = d.at(p.key)
 }
 
 // targets say what `gen` can name.
@@ -305,25 +265,25 @@ func Targets() []string { return slices.Clone(targets) }
 
 // outputs reads `gen`, of the first file only: an imported file is part of
 // output of another program.
-func (l *loader) outputs(d *document) {
-	p, ok := d.props["gen"]
+func (l *loader) outputs(d *scope.Document) {
+	p, ok := d.Props["gen"]
 	if !ok {
 		return
 	}
-	for _, v := range d.mapping(p.value, "gen") {
-		folder, _ := d.text(v.value, "the folder of "+v.name)
+	for _, v := range d.Mapping(p.Value, "gen") {
+		folder, _ := d.Text(v.Value, "the folder of "+v.Name)
 		switch {
-		case !slices.Contains(targets, v.name):
-			d.report("KW003", d.at(v.key), cmp.Or(d.near(v.name, targets), "one of: "+strings.Join(targets, ", ")),
-				"gen: %q is nothing that can be generated", v.name)
+		case !slices.Contains(targets, v.Name):
+			d.Report("KW003", d.At(v.Key), cmp.Or(d.Near(v.Name, targets), "one of: "+strings.Join(targets, ", ")),
+				"gen: %q is nothing that can be generated", v.Name)
 		case folder == "" || path.IsAbs(folder) || strings.ContainsAny(folder, "\\:"):
-			d.report("KW308", d.at(v.value), "as in go: internal/keys", "gen: %q is not a folder relative to this file", folder)
+			d.Report("KW308", d.At(v.Value), "as in go: internal/keys", "gen: %q is not a folder relative to this file", folder)
 		case !fs.ValidPath(path.Clean(folder)):
-			d.report("KW308", d.at(v.value),
-				"as in go: internal/keys; to write elsewhere, run keywright gen "+v.name+" --out FOLDER",
+			d.Report("KW308", d.At(v.Value),
+				"as in go: internal/keys; to write elsewhere, run keywright gen "+v.Name+" --out FOLDER",
 				"gen: %q is outside of the folder of this file", folder)
 		default:
-			l.ks.Outputs = append(l.ks.Outputs, keyspace.Output{Target: v.name, Folder: path.Clean(folder), Pos: d.at(v.value)})
+			l.KS.Outputs = append(l.KS.Outputs, keyspace.Output{Target: v.Name, Folder: path.Clean(folder), Pos: d.At(v.Value)})
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/node"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
@@ -18,137 +20,131 @@ const mostValues = 100
 
 // sectionPressure reads the rules of all files, when all entries are known.
 func (l *loader) sectionPressure() {
-	for _, d := range l.docs {
-		p, ok := d.props["pressure"]
+	for _, d := range l.Docs {
+		p, ok := d.Props["pressure"]
 		if !ok {
 			continue
 		}
-		if p.value.Kind != yaml.SequenceNode {
-			d.wrongKind(p.value, "pressure", "a list of rules like {at: 80%, entry: item, where: {priority: 1}, shorten: to 5m}")
+		if p.Value.Kind != yaml.SequenceNode {
+			d.WrongKind(p.Value, "pressure", "a list of rules like {at: 80%, entry: item, where: {priority: 1}, shorten: to 5m}")
 			continue
 		}
-		for _, n := range p.value.Content {
+		for _, n := range p.Value.Content {
 			if r, ok := l.pressure(d, n); ok {
-				l.ks.Pressure = append(l.ks.Pressure, r)
+				l.KS.Pressure = append(l.KS.Pressure, r)
 			}
 		}
 	}
-	if len(l.ks.Pressure) > 0 && l.ks.Pressure[0].Entry != nil && len(l.ks.Pressure[0].Entry.Keys) > 0 {
-		l.pressureLease(l.ks.Pressure[0].Entry)
+	if len(l.KS.Pressure) > 0 && l.KS.Pressure[0].Entry != nil && len(l.KS.Pressure[0].Entry.Keys) > 0 {
+		l.pressureLease(l.KS.Pressure[0].Entry)
 	}
 }
 
-func (l *loader) pressure(d *document, n *yaml.Node) (r keyspace.Pressure, ok bool) {
-	before := len(l.findings)
-	props := d.known(n, "a pressure rule", childProperties["pressure"])
+func (l *loader) pressure(d *scope.Document, n *yaml.Node) (r keyspace.Pressure, ok bool) {
+	before := len(l.Findings)
+	props := d.Known(n, "a pressure rule", scope.Properties["pressure"])
 	if n.Kind != yaml.MappingNode {
 		return r, false
 	}
-	r = keyspace.Pressure{Pos: d.at(n), Places: map[string]keyspace.Pos{}}
+	r = keyspace.Pressure{Pos: d.At(n), Places: map[string]keyspace.Pos{}}
 	for name, p := range props {
-		r.Places[name] = d.at(p.value)
+		r.Places[name] = d.At(p.Value)
 	}
 	for _, need := range []struct{ name, example string }{{"at", "80%"}, {"entry", "the name of an entity"},
 		{"where", "{priority: 1}"}} {
 		if _, there := props[need.name]; !there {
-			d.report("KW006", r.Pos, "add "+need.name+": "+need.example, "a pressure rule has no %s", need.name)
+			d.Report("KW006", r.Pos, "add "+need.name+": "+need.example, "a pressure rule has no %s", need.name)
 		}
 	}
 	if p, there := props["at"]; there {
-		r.At = d.percent(p.value, "at", p.value.Value, "80%")
+		r.At = percent(d, p.Value, "at", p.Value.Value, "80%")
 	}
-	d.pressureAction(&r, props)
-	if e, there := props["entry"]; there && l.pressureEntry(d, &r, e.value) {
+	pressureAction(d, &r, props)
+	if e, there := props["entry"]; there && l.pressureEntry(d, &r, e.Value) {
 		if where, there := props["where"]; there {
-			d.pressureWhere(&r, where.value)
+			pressureWhere(d, &r, where.Value)
 		}
 	}
-	return r, len(l.findings) == before
+	return r, len(l.Findings) == before
 }
 
 // pressureAction reads `shorten: to 5m` or `release: to 85%`.
-func (d *document) pressureAction(r *keyspace.Pressure, props map[string]property) {
+func pressureAction(d *scope.Document, r *keyspace.Pressure, props map[string]node.Property) {
 	shorten, shortens := props["shorten"]
 	release, releases := props["release"]
 	if shortens == releases {
-		d.report("KW006", r.Pos, "add shorten: to 5m (the lifetime that is left) or release: to 85% (of maxmemory)",
+		d.Report("KW006", r.Pos, "add shorten: to 5m (the lifetime that is left) or release: to 85% (of maxmemory)",
 			"a pressure rule says either shorten or release")
 		return
 	}
 	if shortens {
-		if text, ok := d.behindTo(shorten.value, "shorten", "to 5m"); ok {
+		if text, ok := behindTo(d, shorten.Value, "shorten", "to 5m"); ok {
 			var err error
 			if r.Shorten, err = keyspace.ParseDuration(text); err != nil {
-				d.report("KW307", d.at(shorten.value), "as in to 5m", "shorten: %v", err)
+				d.Report("KW307", d.At(shorten.Value), "as in to 5m", "shorten: %v", err)
 			}
 		}
 		return
 	}
-	if text, ok := d.behindTo(release.value, "release", "to 85%"); ok {
-		if r.Release = d.percent(release.value, "release", text, "to 85%"); r.Release > r.At && r.At > 0 {
-			d.report("KW309", d.at(release.value), fmt.Sprintf("to less than %d%%", r.At),
+	if text, ok := behindTo(d, release.Value, "release", "to 85%"); ok {
+		if r.Release = percent(d, release.Value, "release", text, "to 85%"); r.Release > r.At && r.At > 0 {
+			d.Report("KW309", d.At(release.Value), fmt.Sprintf("to less than %d%%", r.At),
 				"releasing begins at %d%% and ends at %d%%", r.At, r.Release)
 		}
 	}
 }
 
 // behindTo returns what is after the word to.
-func (d *document) behindTo(n *yaml.Node, what, example string) (string, bool) {
-	text, ok := d.scalarText(n, what)
+func behindTo(d *scope.Document, n *yaml.Node, what, example string) (string, bool) {
+	text, ok := d.ScalarText(n, what)
 	if !ok {
 		return "", false
 	}
 	rest, ok := strings.CutPrefix(text, "to ")
 	if !ok {
-		d.report("KW307", d.at(n), "as in "+example, "%s: %q does not say to what", what, text)
+		d.Report("KW307", d.At(n), "as in "+example, "%s: %q does not say to what", what, text)
 	}
 	return strings.TrimSpace(rest), ok
 }
 
 // percent reads a whole percentage below a hundred.
-func (d *document) percent(n *yaml.Node, what, text, example string) int {
+func percent(d *scope.Document, n *yaml.Node, what, text, example string) int {
 	if n.Kind != yaml.ScalarNode {
-		d.wrongKind(n, what, "a percentage like 80%")
+		d.WrongKind(n, what, "a percentage like 80%")
 		return 0
 	}
 	digits, ok := strings.CutSuffix(text, "%")
 	p, err := strconv.ParseUint(digits, 10, 8)
 	if !ok || err != nil || p < 1 || p > 99 {
-		d.report("KW307", d.at(n), "as in "+example, "%s: %q is no whole percentage from 1%% to 99%%", what, text)
+		d.Report("KW307", d.At(n), "as in "+example, "%s: %q is no whole percentage from 1%% to 99%%", what, text)
 		return 0
 	}
 	return int(p)
 }
 
-func (l *loader) pressureEntry(d *document, r *keyspace.Pressure, n *yaml.Node) bool {
-	name, ok := d.text(n, "entry")
-	if !ok {
+func (l *loader) pressureEntry(d *scope.Document, r *keyspace.Pressure, n *yaml.Node) bool {
+	if r.Entry = l.EntryNamed(d, n, "entry"); r.Entry == nil {
 		return false
 	}
-	i := slices.IndexFunc(l.ks.Entries, func(e *keyspace.Entry) bool { return e.Name == name })
-	if i < 0 {
-		l.mustKnow(l.declared("entry"), name, d.at(n))
-		return false
-	}
-	if r.Entry = l.ks.Entries[i]; r.Entry.Construct != keyspace.Entity {
-		d.report("KW309", d.at(n), "name an entity",
-			"%s is a %s; under pressure the items of an entity go, with their entries in indexes", name, r.Entry.Type)
+	if r.Entry.Construct != keyspace.Entity {
+		d.Report("KW309", d.At(n), "name an entity",
+			"%s is a %s; under pressure the items of an entity go, with their entries in indexes", r.Entry.Name, r.Entry.Type)
 		return false
 	}
 	return true
 }
 
 // pressureWhere reads `where: {priority: 1..3}`.
-func (d *document) pressureWhere(r *keyspace.Pressure, n *yaml.Node) {
-	fields := d.mapping(n, "where")
+func pressureWhere(d *scope.Document, r *keyspace.Pressure, n *yaml.Node) {
+	fields := d.Mapping(n, "where")
 	if len(fields) != 1 {
 		if n.Kind == yaml.MappingNode {
-			d.report("KW309", d.at(n), "as in where: {priority: 1}", "where names one field of %s, not %d", r.Entry.Name,
+			d.Report("KW309", d.At(n), "as in where: {priority: 1}", "where names one field of %s, not %d", r.Entry.Name,
 				len(fields))
 		}
 		return
 	}
-	name := fields[0].name
+	name := fields[0].Name
 	i := slices.IndexFunc(r.Entry.Index, func(ix keyspace.Index) bool { return ix.Field == name && ix.Score != "" })
 	if i < 0 {
 		var known []string
@@ -157,30 +153,30 @@ func (d *document) pressureWhere(r *keyspace.Pressure, n *yaml.Node) {
 				known = append(known, ix.Field)
 			}
 		}
-		fix := d.near(name, known)
+		fix := d.Near(name, known)
 		if fix == "" {
 			fix = fmt.Sprintf("add to its index: %s+created: \"…{%s}\"", name, name)
 		}
-		d.report("KW309", d.at(fields[0].key), fix,
+		d.Report("KW309", d.At(fields[0].Key), fix,
 			"%s has no index with a zset per %s, so it is not known which of them go first", r.Entry.Name, name)
 		return
 	}
 	r.Index = r.Entry.Index[i]
 	for _, p := range r.Index.Key.Pattern.Placeholders() {
 		if p.Name != name {
-			d.report("KW309", d.at(fields[0].key), fmt.Sprintf("add an index whose only placeholder is {%s}", name),
+			d.Report("KW309", d.At(fields[0].Key), fmt.Sprintf("add an index whose only placeholder is {%s}", name),
 				"the index %s of %s is kept per {%s}, and not all of those are known", r.Index.Name, r.Entry.Name, p.Name)
 		}
 	}
-	r.Values = d.pressureValues(r, fields[0])
+	r.Values = pressureValues(d, r, fields[0])
 }
 
-func (d *document) pressureValues(r *keyspace.Pressure, v property) []string {
-	text, ok := d.scalarText(v.value, v.name)
+func pressureValues(d *scope.Document, r *keyspace.Pressure, v node.Property) []string {
+	text, ok := d.ScalarText(v.Value, v.Name)
 	if !ok {
 		return nil
 	}
-	at := slices.IndexFunc(r.Entry.Keys[0].Fields, func(f keyspace.Field) bool { return f.Name == v.name })
+	at := slices.IndexFunc(r.Entry.Keys[0].Fields, func(f keyspace.Field) bool { return f.Name == v.Name })
 	t := r.Entry.Keys[0].Fields[at].Type
 	values := strings.Split(text, "|")
 	if low, high, ranged := strings.Cut(text, ".."); ranged && t.Kind == scalar.Int {
@@ -193,9 +189,9 @@ func (d *document) pressureValues(r *keyspace.Pressure, v property) []string {
 		}
 	}
 	if len(values) == 0 {
-		d.report("KW309", d.at(v.value),
+		d.Report("KW309", d.At(v.Value),
 			fmt.Sprintf("a value, several as in 2|1, or of a number a range like 1..3 of at most %d", mostValues),
-			"%q are no values of %s, which is %s", text, v.name, t.Definition())
+			"%q are no values of %s, which is %s", text, v.Name, t.Definition())
 	}
 	return values
 }
@@ -228,16 +224,16 @@ func (l *loader) pressureLease(e *keyspace.Entry) {
 	}
 	derived, err := base.DeriveIn(e.Namespace.InEffect(), "pressure")
 	if err != nil {
-		l.anywhere().report("KW105", e.Pos, "shorten its key",
+		l.Anywhere().Report("KW105", e.Pos, "shorten its key",
 			"the key of who acts under pressure cannot be derived from that of %s: %v", e.Name, err)
 		return
 	}
 	k := &keyspace.Key{Entry: e, Role: "pressure", Name: e.Name + ".pressure", Pattern: derived, Kind: keyspace.String,
-		TTL: atMost(pressureTTL), Derived: true, Value: &scalar.Type{}, Pos: e.Pos,
+		TTL: scope.AtMost(pressureTTL), Derived: true, Value: &scalar.Type{}, Pos: e.Pos,
 		Doc: "Which process acts when memory is short."}
-	i := slices.Index(l.ks.Keys, e.Keys[len(e.Keys)-1]) + 1
-	e.Keys, l.ks.Keys = append(e.Keys, k), slices.Insert(l.ks.Keys, i, k)
-	l.ks.PressureLease = k
+	i := slices.Index(l.KS.Keys, e.Keys[len(e.Keys)-1]) + 1
+	e.Keys, l.KS.Keys = append(e.Keys, k), slices.Insert(l.KS.Keys, i, k)
+	l.KS.PressureLease = k
 }
 
 // pressureTTL bounds the lease of who acts.

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 )
 
 // The examples of docs/language.md are loaded. One that shows a mistake is
@@ -50,11 +51,11 @@ func TestReferenceIsComplete(t *testing.T) {
 	text, err := os.ReadFile("../../docs/language.md")
 	must(t, err)
 	reference := string(text)
-	words := slices.Concat(TopLevel(), Types(), scalarNames)
+	words := slices.Concat(TopLevel(), Types(), scope.ScalarNames)
 	for _, typ := range Types() {
 		words = append(words, Properties(typ)...)
 	}
-	for of := range childProperties {
+	for of := range scope.Properties {
 		words = append(words, ChildProperties(of)...)
 	}
 	words = append(words, "w", "d", "h", "m", "s", "ms") // the units of durations

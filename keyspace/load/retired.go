@@ -1,44 +1,35 @@
 package load
 
-import "github.com/keywright/keywright/keyspace"
+import (
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
+)
 
 // sectionRetired reads what of the sections keys, channels and events is gone for good.
-func (l *loader) sectionRetired(d *document) {
-	p, ok := d.props["retired"]
+func (l *loader) sectionRetired(d *scope.Document) {
+	p, ok := d.Props["retired"]
 	if !ok {
 		return
 	}
-	props := d.known(p.value, "retired", childProperties["retired"])
+	props := d.Known(p.Value, "retired", scope.Properties["retired"])
 	for _, section := range []string{"keys", "channels"} {
 		p, ok := props[section]
 		if !ok {
 			continue
 		}
-		for _, v := range d.mapping(p.value, section+" of retired") {
-			d.name(v, "what is retired", false)
-			r := keyspace.Retired{Section: section, Name: v.name, Pos: d.at(v.key)}
-			for _, n := range d.list(v.value, "the patterns of "+v.name) {
-				if p := l.former(d, n, "the retired pattern of "+v.name); p != nil {
+		for _, v := range d.Mapping(p.Value, section+" of retired") {
+			d.Name(v, "what is retired", false)
+			r := keyspace.Retired{Section: section, Name: v.Name, Pos: d.At(v.Key)}
+			for _, n := range d.List(v.Value, "the patterns of "+v.Name) {
+				if p := l.Former(d, n, "the retired pattern of "+v.Name); p != nil {
 					r.Patterns = append(r.Patterns, p)
 				}
 			}
-			l.ks.Retired = append(l.ks.Retired, r)
+			l.KS.Retired = append(l.KS.Retired, r)
 		}
 	}
-	for _, r := range d.retired(props, "events") {
+	for _, r := range d.Retired(props, "events") {
 		r.Section = "events"
-		l.ks.Retired = append(l.ks.Retired, r)
+		l.KS.Retired = append(l.KS.Retired, r)
 	}
-}
-
-// retired reads a list of names that are gone for good.
-func (d *document) retired(props map[string]property, name string) (out []keyspace.Retired) {
-	p, ok := props[name]
-	if !ok {
-		return nil
-	}
-	for _, n := range d.list(p.value, name) {
-		out = append(out, keyspace.Retired{Name: n.Value, Pos: d.at(n)})
-	}
-	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load/internal/scope"
 )
 
 // load reads one file from memory.
@@ -153,46 +154,46 @@ func TestPatternsAreBounded(t *testing.T) {
 	}
 	const queue = 11 // patterns
 	var pairs strings.Builder
-	for i := range MaxPatterns + 9 {
-		a := i / MaxFields
-		fmt.Fprintf(&pairs, "      f%d+f%d: \"i%d:{f%d}\"\n", a, i%MaxFields, i, a)
+	for i := range scope.MaxPatterns + 9 {
+		a := i / scope.MaxFields
+		fmt.Fprintf(&pairs, "      f%d+f%d: \"i%d:{f%d}\"\n", a, i%scope.MaxFields, i, a)
 	}
 	for name, tt := range map[string]struct {
 		text string
 		line int
 	}{
-		"queues": {"keys:\n" + lined(MaxPatterns/queue+9, "  q#: {key: \"k#:{a}\", type: queue, ttl: none}\n"),
-			3 + MaxPatterns/queue},
-		"channels": {"keys: {}\nchannels:\n" + lined(MaxPatterns+9, "  c#: \"k#\"\n"), 4 + MaxPatterns},
+		"queues": {"keys:\n" + lined(scope.MaxPatterns/queue+9, "  q#: {key: \"k#:{a}\", type: queue, ttl: none}\n"),
+			3 + scope.MaxPatterns/queue},
+		"channels": {"keys: {}\nchannels:\n" + lined(scope.MaxPatterns+9, "  c#: \"k#\"\n"), 4 + scope.MaxPatterns},
 		"requests": {
-			"keys: {}\nchannels:\n" + lined(MaxPatterns/2+9, "  c#: {channel: \"k#\", message: {a: int}, reply: {a: int}}\n"),
-			4 + MaxPatterns/2},
-		"globs": {"keys: {}\nowns:\n" + lined(MaxPatterns+9, "- k#\n"), 4 + MaxPatterns},
+			"keys: {}\nchannels:\n" + lined(scope.MaxPatterns/2+9, "  c#: {channel: \"k#\", message: {a: int}, reply: {a: int}}\n"),
+			4 + scope.MaxPatterns/2},
+		"globs": {"keys: {}\nowns:\n" + lined(scope.MaxPatterns+9, "- k#\n"), 4 + scope.MaxPatterns},
 		"old names": {
-			"keys:\n  q:\n    key: k\n    type: string\n    ttl: none\n    was:\n" + lined(MaxPatterns+9, "    - k#\n"),
-			7 + MaxPatterns},
+			"keys:\n  q:\n    key: k\n    type: string\n    ttl: none\n    was:\n" + lined(scope.MaxPatterns+9, "    - k#\n"),
+			7 + scope.MaxPatterns},
 		"old names of a construct": {"keys:\n  q:\n    key: k\n    type: queue\n    ttl: none\n    was:\n" +
-			lined(MaxPatterns/10, "    - k#\n"), 8},
-		"clean-up": {"keys: {}\ncleanup:\n" + lined(MaxPatterns+9, "- {match: k#, idle: 1d}\n"), 4 + MaxPatterns},
+			lined(scope.MaxPatterns/10, "    - k#\n"), 8},
+		"clean-up": {"keys: {}\ncleanup:\n" + lined(scope.MaxPatterns+9, "- {match: k#, idle: 1d}\n"), 4 + scope.MaxPatterns},
 		"indexes": {
-			"keys:\n  q:\n    key: \"k:{x}\"\n    type: entity\n    ttl: none\n    fields: {" + lined(MaxFields, "f#: int, ") +
-				"}\n    index:\n" + pairs.String(), 8 + MaxPatterns},
+			"keys:\n  q:\n    key: \"k:{x}\"\n    type: entity\n    ttl: none\n    fields: {" + lined(scope.MaxFields, "f#: int, ") +
+				"}\n    index:\n" + pairs.String(), 8 + scope.MaxPatterns},
 		"namespaces": {"namespace: {default: w0, names: \"" + lined(9_999, "w#|") + "z\"}\nkeys:\n" +
-			lined(MaxPatterns/queue, "  q#: {key: \"w0:k#:{a}\", type: queue, ttl: none}\n"), 2},
+			lined(scope.MaxPatterns/queue, "  q#: {key: \"w0:k#:{a}\", type: queue, ttl: none}\n"), 2},
 	} {
 		ks, findings := load(head + tt.text)
 		if want := fmt.Sprintf("k.yaml:%d:", tt.line); len(findings) != 1 || findings[0].Code != "KW008" ||
-			!strings.Contains(findings[0].Message, fmt.Sprintf("at most %d patterns", MaxPatterns)) || findings[0].Fix == "" ||
+			!strings.Contains(findings[0].Message, fmt.Sprintf("at most %d patterns", scope.MaxPatterns)) || findings[0].Fix == "" ||
 			!strings.HasPrefix(print(nil, findings), want) {
 			t.Errorf("%s: %d findings, not at %s: %.200s", name, len(findings), want, print(nil, findings))
 		}
-		if items, _ := ks.Items(); name != "old names of a construct" && len(items) > MaxPatterns {
+		if items, _ := ks.Items(); name != "old names of a construct" && len(items) > scope.MaxPatterns {
 			t.Errorf("%s: %d patterns", name, len(items))
 		}
 	}
 	for name, text := range map[string]string{
-		"queues":   "keys:\n" + lined(MaxPatterns/queue, "  q#: {key: \"k#:{a}\", type: queue, ttl: none}\n"),
-		"channels": "keys: {}\nchannels:\n" + lined(MaxPatterns, "  c#: \"k#\"\n"),
+		"queues":   "keys:\n" + lined(scope.MaxPatterns/queue, "  q#: {key: \"k#:{a}\", type: queue, ttl: none}\n"),
+		"channels": "keys: {}\nchannels:\n" + lined(scope.MaxPatterns, "  c#: \"k#\"\n"),
 	} {
 		if _, findings := load(head + text); len(findings) > 0 {
 			t.Errorf("%s up to the bound: %s", name, print(nil, findings))
@@ -205,7 +206,7 @@ func TestPatternsAreBounded(t *testing.T) {
 func TestEnumsAreBounded(t *testing.T) {
 	const words = 1 << 14
 	head := head + "vars: {x: \"" + strings.Repeat("w", 500) + "|" + strings.Repeat("v", words-502) + "\"}\n"
-	const most = MaxEnumBytes/words - 1 // and the var itself
+	const most = scope.MaxEnumBytes/words - 1 // and the var itself
 	lined := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {
@@ -235,7 +236,7 @@ func TestEnumsAreBounded(t *testing.T) {
 		_, findings := load(head + section + lined(n+9, tt.text))
 		if len(findings) != 1 || findings[0].Code != "KW008" ||
 			!strings.Contains(findings[0].Message, "bytes of words of enums") ||
-			!strings.Contains(findings[0].Message, fmt.Sprint(MaxEnumBytes)) {
+			!strings.Contains(findings[0].Message, fmt.Sprint(scope.MaxEnumBytes)) {
 			t.Errorf("%s: %d findings: %.300s", name, len(findings), print(nil, findings))
 		}
 	}
@@ -250,13 +251,13 @@ func TestFieldsAreBounded(t *testing.T) {
 		}
 		return b.String()
 	}
-	if _, findings := load(fields(MaxFields)); len(findings) > 0 {
+	if _, findings := load(fields(scope.MaxFields)); len(findings) > 0 {
 		t.Errorf("up to the bound: %s", print(nil, findings))
 	}
-	ks, findings := load(fields(MaxFields + 9))
+	ks, findings := load(fields(scope.MaxFields + 9))
 	if want := fmt.Sprintf("k.yaml:%d:7: KW008 fields of h: a mapping has at most 1000 fields",
-		8+MaxFields); len(findings) != 1 ||
-		!strings.HasPrefix(print(nil, findings), want) || len(ks.Keys[0].Fields) != MaxFields {
+		8+scope.MaxFields); len(findings) != 1 ||
+		!strings.HasPrefix(print(nil, findings), want) || len(ks.Keys[0].Fields) != scope.MaxFields {
 		t.Errorf("%s, and not %s", print(nil, findings), want)
 	}
 }
