@@ -33,11 +33,11 @@ type Reader struct {
 
 // What reading one construct costs the server, in commands.
 const (
-	QueueCost   = 16
-	EntityCost  = 6
-	LockCost    = 8
-	RankingCost = 8
-	StreamCost  = 2
+	queueCost   = 16
+	entityCost  = 6
+	lockCost    = 8
+	rankingCost = 8
+	streamCost  = 2
 )
 
 // instances gives what there is of an entry, and notes where that is not all.

@@ -22,10 +22,10 @@ import (
 func TestErrorOf(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
-		"":                                  NoReason,
+		"":                                  noReason,
 		"job 17 failed after 3 s":           "job N failed after N s",
 		"timeout\nstack of goroutine 5":     "timeout",
-		"\nsecond line":                     NoReason,
+		"\nsecond line":                     noReason,
 		strings.Repeat("ä", longError+7):    strings.Repeat("ä", longError) + "…",
 		strings.Repeat("x", longError):      strings.Repeat("x", longError),
 		"dial tcp 10.0.0.17:6379: refused":  "dial tcp N.N.N.N:N: refused",
@@ -59,7 +59,7 @@ func TestDeadFilter(t *testing.T) {
 		"neither":            {DeadFilter{Text: "mail-8"}, false},
 		"both must be so":    {DeadFilter{Error: "Timeout after N s", Text: "mail-8"}, false},
 		"both are so":        {DeadFilter{Error: "Timeout after N s", Text: "after 5"}, true},
-		"a reason alone has": {DeadFilter{Error: NoReason}, false},
+		"a reason alone has": {DeadFilter{Error: noReason}, false},
 	} {
 		if got := c.filter.Matches(dead); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -74,7 +74,7 @@ func TestScoreOf(t *testing.T) {
 		1.5: `{"score":1.5}`, 0: `{"score":0}`, -2: `{"score":-2}`,
 		math.Inf(1): `{"infinite":"inf"}`, math.Inf(-1): `{"infinite":"-inf"}`,
 	} {
-		text, err := json.Marshal(ScoreOf(score))
+		text, err := json.Marshal(scoreOf(score))
 		if err != nil || string(text) != want {
 			t.Errorf("%v: %s, %v", score, text, err)
 		}
@@ -133,7 +133,7 @@ func TestReadStreams(t *testing.T) {
 		Pace: func(_ context.Context, n int) error { paced += n; return nil }}
 	got, err := r.ReadStreams(t.Context(), []string{"a", "gone", "text"}, map[string]string{"a": "events", "text": "odd"})
 	expect.NoError(t, err)
-	if len(got.Streams) != 1 || len(got.Unread) != 1 || got.Unread[0].Entry != "odd" || paced != 3*StreamCost {
+	if len(got.Streams) != 1 || len(got.Unread) != 1 || got.Unread[0].Entry != "odd" || paced != 3*streamCost {
 		t.Fatalf("%+v, %d commands", got, paced)
 	}
 	one := got.Streams[0]

@@ -32,7 +32,7 @@ func (r *Reader) Entities(ctx context.Context, entries []*keyspace.Entry) (Entit
 	if err != nil {
 		return report, err
 	}
-	err = readInOrder(ctx, r, found, costs[instance](EntityCost), func(i instance) (st entity.Stats, err error) {
+	err = readInOrder(ctx, r, found, costs[instance](entityCost), func(i instance) (st entity.Stats, err error) {
 		s, err := bind.Entity(r.Client, r.Keyspace, i.entry, i.values)
 		if err == nil {
 			st, err = s.Stats(ctx)

@@ -46,7 +46,7 @@ func (r *Reader) Locks(ctx context.Context, entries []*keyspace.Entry) (Locks, e
 		if known[i.at] != nil {
 			return 0
 		}
-		return LockCost
+		return lockCost
 	}, func(i instance) (lock.Holder, error) {
 		if h := known[i.at]; h != nil {
 			return *h, nil

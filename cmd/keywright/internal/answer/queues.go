@@ -82,7 +82,7 @@ func (r *Reader) Queues(ctx context.Context, entries []*keyspace.Entry, dead int
 		if idle[i.at] != nil {
 			return 0
 		}
-		return QueueCost
+		return queueCost
 	}, func(i instance) (Queue, error) {
 		if one := idle[i.at]; one != nil {
 			return *one, nil
@@ -153,8 +153,8 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // longError says how many runes of an error tell it from others.
 const longError = 300
 
-// NoReason is the group of jobs of which no reason is known.
-const NoReason = "(no reason)"
+// noReason is the group of jobs of which no reason is known.
+const noReason = "(no reason)"
 
 // ErrorOf returns what groups dead jobs: their reason, without what is only in one of them.
 func ErrorOf(reason string) string {
@@ -164,7 +164,7 @@ func ErrorOf(reason string) string {
 		text = string(r[:longError]) + "…"
 	}
 	if text == "" {
-		return NoReason
+		return noReason
 	}
 	return text
 }

@@ -37,8 +37,8 @@ type Scored struct {
 	Infinite string   `json:"infinite,omitempty"` // inf or -inf
 }
 
-// ScoreOf returns a score for JSON.
-func ScoreOf(f float64) Scored {
+// scoreOf returns a score for JSON.
+func scoreOf(f float64) Scored {
 	if f-f != 0 {
 		return Scored{Infinite: map[bool]string{true: "inf", false: "-inf"}[f > 0]}
 	}
@@ -46,7 +46,7 @@ func ScoreOf(f float64) Scored {
 }
 
 // RowOf returns a row for a report.
-func RowOf(r bind.Row) Row { return Row{r.Rank, finding.JSONKey(r.Member), ScoreOf(r.Score)} }
+func RowOf(r bind.Row) Row { return Row{r.Rank, finding.JSONKey(r.Member), scoreOf(r.Score)} }
 
 // ReadRankings reads the rankings of entries, each with its first member.
 func (r *Reader) ReadRankings(ctx context.Context, entries []*keyspace.Entry) (Rankings, error) {
@@ -68,7 +68,7 @@ func (r *Reader) ReadRankings(ctx context.Context, entries []*keyspace.Entry) (R
 		}
 		all = append(all, found...)
 	}
-	err := readInOrder(ctx, r, all, costs[*bind.Ranking](RankingCost), func(k *bind.Ranking) (Ranking, error) {
+	err := readInOrder(ctx, r, all, costs[*bind.Ranking](rankingCost), func(k *bind.Ranking) (Ranking, error) {
 		return rankingOf(ctx, k)
 	}, func(k *bind.Ranking, one Ranking, err error) error {
 		if one.First != nil { // else it has expired meanwhile, or could not be read

@@ -9,8 +9,8 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Together says how many constructs are asked for at once: their commands share round trips.
-const Together = 32
+// atOnce says how many constructs are asked for at once: their commands share round trips.
+const atOnce = 32
 
 // instance represents a construct of an entry that there is.
 type instance struct {
@@ -37,7 +37,7 @@ func (r *Reader) found(ctx context.Context, entries []*keyspace.Entry, g *Gaps) 
 // on what each of them gave, in their order.
 func readInOrder[I, R any](ctx context.Context, r *Reader, all []I, cost func(I) int, read func(I) (R, error),
 	each func(I, R, error) error) error {
-	for some := range slices.Chunk(all, Together) {
+	for some := range slices.Chunk(all, atOnce) {
 		commands := 0
 		for _, one := range some {
 			commands += cost(one)

@@ -36,7 +36,7 @@ type StreamGroup struct {
 // ReadStreams reads streams by key; entries are their entries, by key.
 func (r *Reader) ReadStreams(ctx context.Context, keys []string, entries map[string]string) (Streams, error) {
 	report := Streams{Streams: []Stream{}}
-	err := readInOrder(ctx, r, keys, costs[string](StreamCost), func(key string) (Stream, error) {
+	err := readInOrder(ctx, r, keys, costs[string](streamCost), func(key string) (Stream, error) {
 		return r.stream(ctx, key)
 	}, func(key string, one Stream, err error) error {
 		refused, ok := kernel.IsServerError(err)
