@@ -51,7 +51,7 @@ func (a *blockReader) end() {
 func (a *blockReader) run() {
 	defer close(a.done)
 	defer close(a.ready)
-	crc, size := uint64(0), firstBlock
+	sum, size := uint64(0), firstBlock
 	for {
 		var b block
 		select {
@@ -63,9 +63,9 @@ func (a *blockReader) run() {
 			b.buf = make([]byte, headroom+size)
 		}
 		n, err := io.ReadAtLeast(a.in, b.buf[headroom:headroom+size], 1)
-		b.end, b.crc, b.err = headroom+n, crc, err
+		b.end, b.crc, b.err = headroom+n, sum, err
 		if a.sums {
-			crc = tables().update(crc, b.buf[headroom:b.end])
+			sum = update(sum, b.buf[headroom:b.end])
 		}
 		a.ready <- b // there is room: as many places as buffers
 		if err != nil {

@@ -124,7 +124,7 @@ func (r *reader) content(l *layout, code byte) {
 		}
 		c.value(l, code, &out)
 	} else {
-		l.read(r, l, &r.fact)
+		reads[code](r, l, &r.fact)
 	}
 	if r.err != nil {
 		return
@@ -149,7 +149,7 @@ func (c *contents) value(l *layout, code byte, out *source.Content) {
 		r.most = int(min(c.Largest, maxElement))
 	}
 	c.now, r.pin = l, r.pos+1
-	bytes := l.read(r, l, &r.fact)
+	bytes := reads[code](r, l, &r.fact)
 	own := strings.HasPrefix(l.encoding, "template") && known // the snapshot has a part of it elsewhere
 	switch raw := r.pos - (r.pin - 1); {
 	case r.err == errParts, r.err == nil && known && (own || bytes > c.Largest || int64(raw) > c.Largest):

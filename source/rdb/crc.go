@@ -98,5 +98,8 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 	return crc
 }
 
+// update returns the checksum of some bytes and more that follow them.
+func update(crc uint64, p []byte) uint64 { return tables().update(crc, p) }
+
 // Sum returns the CRC-64 of p as snapshots and the payloads of DUMP and RESTORE have it.
-func Sum(p []byte) uint64 { return tables().update(0, p) }
+func Sum(p []byte) uint64 { return update(0, p) }

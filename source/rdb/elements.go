@@ -70,7 +70,7 @@ type parting struct {
 	full       bool     // the part is given when it is known whether others follow
 	why        error    // the value cannot be given; what is left of it is only passed
 	scratch    []byte
-	firstID    streamID // of a stream: of its first entry; zero: there is none
+	firstID    source.StreamID // of a stream: of its first entry; zero: there is none
 }
 
 // knows reports whether values of the layout can be given in parts.
@@ -317,7 +317,7 @@ func (p *parting) templateListpack() {
 	i, known := -1, true
 	whole := walkListpack(blob, func(v []byte) bool {
 		if i++; i == 0 {
-			id, _ := parseUint(v)
+			id, _ := strconv.ParseUint(string(v), 10, 64)
 			names, known = p.templates[id]
 			return known
 		}

@@ -36,16 +36,14 @@ func (p *parting) stream() {
 	p.endElement()
 }
 
-type streamID = source.StreamID
-
-func (w *window) rawID() (id streamID) {
+func (w *window) rawID() (id source.StreamID) {
 	if b := w.take(16); b != nil {
-		id = streamID{MS: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
+		id = source.StreamID{MS: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
 	}
 	return id
 }
 
-func (w *window) countedID() streamID { return streamID{MS: w.count(), Seq: w.count()} }
+func (w *window) countedID() source.StreamID { return source.StreamID{MS: w.count(), Seq: w.count()} }
 
 // listpack visits the entries of a listpack one by one.
 type listpack struct {
@@ -86,7 +84,7 @@ func (l *listpack) ends() bool { return !l.bad && len(l.rest) == 1 && l.rest[0] 
 
 // node gives the entries of a node: a listpack that begins with a master entry, whose
 // fields the others may share. See the head of Redis' src/t_stream.c.
-func (p *parting) node(master streamID, blob []byte) bool {
+func (p *parting) node(master source.StreamID, blob []byte) bool {
 	l := newListpack(blob)
 	l.number() // entries
 	l.number() // deleted
@@ -108,10 +106,10 @@ func (p *parting) node(master streamID, blob []byte) bool {
 }
 
 // entry gives an entry, unless it was deleted.
-func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
+func (p *parting) entry(l *listpack, master source.StreamID, names [][]byte) bool {
 	const deletedFlag, sameFlag = 1, 2
 	flags := l.number()
-	id := streamID{MS: master.MS + uint64(l.number()), Seq: master.Seq + uint64(l.number())}
+	id := source.StreamID{MS: master.MS + uint64(l.number()), Seq: master.Seq + uint64(l.number())}
 	same := flags&sameFlag != 0
 	n := int64(len(names))
 	if !same {
@@ -122,7 +120,7 @@ func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
 	}
 	deleted := flags&deletedFlag != 0
 	if !deleted {
-		if p.firstID == (streamID{}) {
+		if p.firstID == (source.StreamID{}) {
 			p.firstID = id
 		}
 		p.take([]byte(id.String()))
@@ -154,7 +152,7 @@ func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
 
 // pendingEntry represents one that was given to a consumer.
 type pendingEntry struct {
-	id         streamID
+	id         source.StreamID
 	at         int64
 	deliveries uint64
 	consumer   int32 // by its place in the group
@@ -243,7 +241,7 @@ func (p *parting) group(pending *int) (g source.StreamGroup) {
 }
 
 // search finds an ID among those that a snapshot has in their order.
-func search(all []pendingEntry, id streamID) (int, bool) {
+func search(all []pendingEntry, id source.StreamID) (int, bool) {
 	low, high := 0, len(all)
 	for low < high {
 		mid := (low + high) / 2

@@ -3,17 +3,15 @@ package rdb
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"github.com/keywright/keywright/source"
 )
 
-// layout describes how values of one type byte are stored. read passes the value,
-// fills in the facts, puts it into r.want if that is not nil, and tells the
-// estimated bytes of the value in the server's memory, -1 if they are unknown.
+// layout describes how values of one type byte are stored. Its kind is Unknown if no value has the type.
 type layout struct {
 	kind     source.Kind
 	encoding string
-	read     func(*reader, *layout, *source.Facts) int64
 	per      uint64 // strings per element of a table, entries per element of a packed value
 	score    scoreForm
 	version  int // of streams, of packed hashes with TTLs
@@ -32,39 +30,39 @@ const (
 // layouts lists the types of Redis. A type is read in the versions of RDB that have it, and in no other: programs that
 // write an older version have types of their own under the same numbers.
 var layouts = [256]layout{
-	0: {kind: source.String, read: (*reader).str},
-	1: {kind: source.List, encoding: "quicklist", read: (*reader).oldList, per: 1},
-	2: {kind: source.Set, encoding: "hashtable", read: (*reader).table, per: 1},
-	3: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: textScore},
-	4: {kind: source.Hash, encoding: "hashtable", read: (*reader).table, per: 2},
-	5: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: binaryScore, since: 8},
-	6: {kind: source.Module, read: (*reader).oldModule, since: 7},
-	7: {kind: source.Module, read: (*reader).moduleType, since: 8},
+	0: {kind: source.String},
+	1: {kind: source.List, encoding: "quicklist", per: 1},
+	2: {kind: source.Set, encoding: "hashtable", per: 1},
+	3: {kind: source.ZSet, encoding: "skiplist", per: 1, score: textScore},
+	4: {kind: source.Hash, encoding: "hashtable", per: 2},
+	5: {kind: source.ZSet, encoding: "skiplist", per: 1, score: binaryScore, since: 8},
+	6: {kind: source.Module, since: 7},
+	7: {kind: source.Module, since: 8},
 
-	9:  {kind: source.Hash, encoding: "zipmap", read: (*reader).packed, per: 2, since: 2},
-	10: {kind: source.List, encoding: "ziplist", read: (*reader).packed, per: 1, since: 2},
-	11: {kind: source.Set, encoding: "intset", read: (*reader).packed, per: 1, since: 2},
-	12: {kind: source.ZSet, encoding: "ziplist", read: (*reader).packed, per: 2, score: binaryScore, since: 2},
-	13: {kind: source.Hash, encoding: "ziplist", read: (*reader).packed, per: 2, since: 4},
-	14: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 1, since: 7},
-	15: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 1, since: 9},
-	16: {kind: source.Hash, encoding: "listpack", read: (*reader).packed, per: 2, since: 10},
-	17: {kind: source.ZSet, encoding: "listpack", read: (*reader).packed, per: 2, score: binaryScore, since: 10},
-	18: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 2, since: 10},
-	19: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 2, since: 10},
-	20: {kind: source.Set, encoding: "listpack", read: (*reader).packed, per: 1, since: 11},
-	21: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 3, since: 11},
-	22: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, since: 12},
-	23: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, since: 12},
-	24: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 2, since: 12},
-	25: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, version: 2, since: 12},
-	26: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 4, since: 13},
-	27: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 5, since: 13},
-	28: {kind: source.Array, encoding: "sliced-array", read: (*reader).array, since: 13},
-	29: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, since: 13},
-	30: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, version: 2, since: 13},
-	31: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, since: 13},
-	32: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, version: 2, since: 13},
+	9:  {kind: source.Hash, encoding: "zipmap", per: 2, since: 2},
+	10: {kind: source.List, encoding: "ziplist", per: 1, since: 2},
+	11: {kind: source.Set, encoding: "intset", per: 1, since: 2},
+	12: {kind: source.ZSet, encoding: "ziplist", per: 2, score: binaryScore, since: 2},
+	13: {kind: source.Hash, encoding: "ziplist", per: 2, since: 4},
+	14: {kind: source.List, encoding: "quicklist", version: 1, since: 7},
+	15: {kind: source.Stream, encoding: "stream", version: 1, since: 9},
+	16: {kind: source.Hash, encoding: "listpack", per: 2, since: 10},
+	17: {kind: source.ZSet, encoding: "listpack", per: 2, score: binaryScore, since: 10},
+	18: {kind: source.List, encoding: "quicklist", version: 2, since: 10},
+	19: {kind: source.Stream, encoding: "stream", version: 2, since: 10},
+	20: {kind: source.Set, encoding: "listpack", per: 1, since: 11},
+	21: {kind: source.Stream, encoding: "stream", version: 3, since: 11},
+	22: {kind: source.Hash, encoding: "hashtable", since: 12},
+	23: {kind: source.Hash, encoding: "listpackex", per: 3, since: 12},
+	24: {kind: source.Hash, encoding: "hashtable", version: 2, since: 12},
+	25: {kind: source.Hash, encoding: "listpackex", per: 3, version: 2, since: 12},
+	26: {kind: source.Stream, encoding: "stream", version: 4, since: 13},
+	27: {kind: source.Stream, encoding: "stream", version: 5, since: 13},
+	28: {kind: source.Array, encoding: "sliced-array", since: 13},
+	29: {kind: source.Hash, encoding: "template-listpack", since: 13},
+	30: {kind: source.Hash, encoding: "template-listpack", version: 2, since: 13},
+	31: {kind: source.Hash, encoding: "template-array", since: 13},
+	32: {kind: source.Hash, encoding: "template-array", version: 2, since: 13},
 }
 
 // valkeyLayouts say what Valkey's own versions mean differently: they share
@@ -72,7 +70,7 @@ var layouts = [256]layout{
 var valkeyLayouts = func() [256]layout {
 	own := layouts
 	clear(own[22:])
-	own[22] = layout{kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 3}
+	own[22] = layout{kind: source.Hash, encoding: "hashtable", version: 3}
 	return own
 }()
 
@@ -81,6 +79,43 @@ func layoutsOf(valkey bool) *[256]layout {
 		return &valkeyLayouts
 	}
 	return &layouts
+}
+
+// reads says for each type how its value is passed: the function fills in the facts, puts the value into r.want if that
+// is not nil, and tells the estimated bytes of the value in the server's memory, -1 if they are unknown.
+var reads = [256]func(*reader, *layout, *source.Facts) int64{
+	0:  (*reader).str,
+	1:  (*reader).oldList,
+	2:  (*reader).table,
+	3:  (*reader).table,
+	4:  (*reader).table,
+	5:  (*reader).table,
+	6:  (*reader).oldModule,
+	7:  (*reader).moduleType,
+	9:  (*reader).packed,
+	10: (*reader).packed,
+	11: (*reader).packed,
+	12: (*reader).packed,
+	13: (*reader).packed,
+	14: (*reader).quicklist,
+	15: (*reader).stream,
+	16: (*reader).packed,
+	17: (*reader).packed,
+	18: (*reader).quicklist,
+	19: (*reader).stream,
+	20: (*reader).packed,
+	21: (*reader).stream,
+	22: (*reader).expiringTable,
+	23: (*reader).expiringPacked,
+	24: (*reader).expiringTable,
+	25: (*reader).expiringPacked,
+	26: (*reader).stream,
+	27: (*reader).stream,
+	28: (*reader).array,
+	29: (*reader).templateListpack,
+	30: (*reader).templateListpack,
+	31: (*reader).templateArray,
+	32: (*reader).templateArray,
 }
 
 // str returns a string. Which encoding the server gives it depends on its bytes.
@@ -325,7 +360,7 @@ func (r *reader) templateValues(blob []byte, names []string, byID bool) {
 	walkListpack(blob, func(v []byte) bool {
 		if byID {
 			byID = false
-			id, _ := parseUint(v)
+			id, _ := strconv.ParseUint(string(v), 10, 64)
 			names = r.templates[id]
 			return true
 		}

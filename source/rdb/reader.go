@@ -216,11 +216,11 @@ func (r *reader) record() {
 	if r.err != nil {
 		return
 	}
-	if l := &r.layouts[code]; l.read != nil && r.version >= l.since {
+	if l := &r.layouts[code]; l.kind != source.Unknown && r.version >= l.since {
 		if r.contents != nil {
 			r.content(l, code)
 		} else {
-			r.entry(l)
+			r.entry(l, code)
 		}
 		return
 	}
@@ -250,7 +250,7 @@ func (r *reader) format() string {
 }
 
 // entry reads a key and its value.
-func (r *reader) entry(l *layout) {
+func (r *reader) entry(l *layout, code byte) {
 	r.loose.reset(nil)
 	r.key = r.name(r.text())
 	if r.err != nil {
@@ -267,7 +267,7 @@ func (r *reader) entry(l *layout) {
 		}
 		r.want = r.values.next()
 	}
-	bytes := l.read(r, l, &r.fact)
+	bytes := reads[code](r, l, &r.fact)
 	if r.err != nil {
 		return
 	}

@@ -115,23 +115,8 @@ func (r *reader) score(form scoreForm) float64 {
 	if form == binaryScore {
 		return math.Float64frombits(r.uint64())
 	}
-	switch n := r.byte(); n {
-	case scoreNaN:
-		return math.NaN()
-	case scoreInfinity:
-		return math.Inf(1)
-	case scoreNegative:
-		return math.Inf(-1)
-	default:
-		v, err := strconv.ParseFloat(string(r.take(int(n))), 64)
-		if err != nil && r.err == nil {
-			r.failf("a score that is no number")
-		}
-		return v
-	}
+	return r.textScore()
 }
-
-func parseUint(p []byte) (uint64, error) { return strconv.ParseUint(string(p), 10, 64) }
 
 // limit returns how many bytes of a string or of an element are read.
 func (r *reader) limit() uint64 {

@@ -141,7 +141,7 @@ func (w *window) advance() bool {
 }
 
 // sum returns the checksum of all up to here.
-func (w *window) sum() uint64 { return tables().update(w.crc, w.buf[w.fresh:w.pos]) }
+func (w *window) sum() uint64 { return update(w.crc, w.buf[w.fresh:w.pos]) }
 
 // skip passes n bytes, however many.
 func (w *window) skip(n uint64) {

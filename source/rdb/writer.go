@@ -54,7 +54,7 @@ func (w *Writer) flush(least int) {
 	if len(w.buf) <= least {
 		return
 	}
-	w.crc = tables().update(w.crc, w.buf)
+	w.crc = update(w.crc, w.buf)
 	if w.err == nil {
 		_, w.err = w.out.Write(w.buf)
 	}
@@ -73,7 +73,7 @@ func (w *Writer) raw(p []byte) {
 		return
 	}
 	w.flush(0)
-	w.crc = tables().update(w.crc, p)
+	w.crc = update(w.crc, p)
 	if w.err == nil {
 		_, w.err = w.out.Write(p)
 	}
@@ -227,7 +227,7 @@ func Entries(elements [][]byte, each func(id []byte, fields [][]byte) error) err
 }
 
 // bytesOf returns an ID as a snapshot has it.
-func bytesOf(id streamID) []byte {
+func bytesOf(id source.StreamID) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id.MS), id.Seq)
 }
 
@@ -243,7 +243,7 @@ type streamParts struct {
 	entries     uint64
 	nodes       []byte // entries of each
 	bytes       int    // of the last
-	first, last streamID
+	first, last source.StreamID
 }
 
 func (s *streamParts) count(elements [][]byte, more bool) error {
@@ -273,7 +273,7 @@ func (w *Writer) stream(v Value, s *streamParts) error {
 	w.key(v.Name, v.Expires, map[bool]byte{false: 15, true: 19}[second])
 	w.lengths(uint64(len(s.nodes)))
 	var node listpackWriter
-	var master streamID
+	var master source.StreamID
 	left := byte(0) // entries of the node that are still to come
 	nodes := s.nodes
 	err := v.Elements(func(elements [][]byte, more bool) error {
@@ -346,7 +346,7 @@ func (w *Writer) group(g *source.StreamGroup, taken int64, second bool) error {
 	if second {
 		w.lengths(uint64(g.Read))
 	}
-	own := map[string][]streamID{}
+	own := map[string][]source.StreamID{}
 	w.lengths(uint64(len(g.Pending)))
 	for _, p := range g.Pending {
 		id, err := source.ParseStreamID(p.ID)
@@ -404,7 +404,7 @@ func (l *listpackWriter) begin(entries uint64, fields [][]byte) {
 	l.integer(0)
 }
 
-func (l *listpackWriter) entry(id, master streamID, fields [][]byte) {
+func (l *listpackWriter) entry(id, master source.StreamID, fields [][]byte) {
 	l.integer(0) // no flags: with the names of its fields
 	l.integer(int64(id.MS - master.MS))
 	l.integer(int64(id.Seq - master.Seq))
