@@ -100,6 +100,3 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 
 // update returns the checksum of some bytes and more that follow them.
 func update(crc uint64, p []byte) uint64 { return tables().update(crc, p) }
-
-// Sum returns the CRC-64 of p as snapshots and the payloads of DUMP and RESTORE have it.
-func Sum(p []byte) uint64 { return update(0, p) }

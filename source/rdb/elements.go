@@ -27,34 +27,6 @@ var (
 	ErrPending = fmt.Errorf("it has more than %d pending entries: acknowledge some", maxPending)
 )
 
-// Elements decodes a value, as DUMP returned it without its last ten bytes, into
-// elements as source.Content has them: each is called with one part after the other.
-// version is the RDB version of the value, and taken the moment (in Unix milliseconds)
-// at which the idle times of pending entries are judged. An error wraps ErrUnknown if the
-// value can only be moved as it is: a module's, or a hash whose fields expire.
-//
-// The elements are valid until each returns. Elements holds one part.
-func Elements(value []byte, version int, taken int64, each func(elements [][]byte, more bool) error) error {
-	if len(value) == 0 {
-		return &Error{Err: ErrTruncated}
-	}
-	l := &layoutsOf(OfValkey(version))[value[0]]
-	w := newWindow(value)
-	w.skip(1)
-	p := &parting{window: w, layout: l, taken: taken, each: each}
-	if !p.knows() {
-		return fmt.Errorf("a value of type %d is %w", value[0], ErrUnknown)
-	}
-	p.run()
-	if p.err == nil && p.why == nil && w.pos != w.end {
-		w.failf("%d bytes after the value", w.end-w.pos)
-	}
-	if p.err == nil {
-		p.finish()
-	}
-	return errors.Join(p.err, p.why)
-}
-
 // parting decodes one value from a window, and gives its elements in parts.
 type parting struct {
 	*window
@@ -331,5 +303,31 @@ func (p *parting) templateListpack() {
 	})
 	if p.why == nil && (!whole || !known || i != len(names)) {
 		p.fail(errPacked)
+	}
+}
+
+// expiringTable is a hash that is stored field by field, each with when it expires: before it, in version 2 as what is
+// left after the first that expires, or in Valkey after it.
+func (p *parting) expiringTable() {
+	first := int64(1)
+	if p.layout.version == 2 {
+		first = int64(p.uint64())
+	}
+	for n := p.count(); n > 0 && p.err == nil; n-- {
+		expires := int64(0)
+		if p.layout.version < 3 {
+			if expires = clamp(p.count()); expires > 0 {
+				expires += first - 1
+			}
+		}
+		p.text()
+		p.text()
+		if p.layout.version == 3 {
+			expires = max(int64(p.uint64()), 0)
+		}
+		if p.err == nil && p.why == nil {
+			p.take(strconv.AppendInt(nil, expires, 10))
+		}
+		p.endElement()
 	}
 }

@@ -1,7 +1,6 @@
 package rdb
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -35,52 +34,6 @@ func (p *parting) stream() {
 	p.take(text)
 	p.endElement()
 }
-
-func (w *window) rawID() (id source.StreamID) {
-	if b := w.take(16); b != nil {
-		id = source.StreamID{MS: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
-	}
-	return id
-}
-
-func (w *window) countedID() source.StreamID { return source.StreamID{MS: w.count(), Seq: w.count()} }
-
-// listpack visits the entries of a listpack one by one.
-type listpack struct {
-	rest  []byte
-	space [20]byte
-	bad   bool
-}
-
-func newListpack(p []byte) *listpack {
-	if len(p) < listpackHead+1 {
-		return &listpack{bad: true}
-	}
-	return &listpack{rest: p[listpackHead:]}
-}
-
-// next returns the next entry; nil, and bad, if there is none.
-func (l *listpack) next() []byte {
-	if l.bad || len(l.rest) == 0 || l.rest[0] == 0xff {
-		l.bad = true
-		return nil
-	}
-	v, size := listpackEntry(l.rest, &l.space)
-	if size == 0 || size+backSize(size) > len(l.rest) {
-		l.bad = true
-		return nil
-	}
-	l.rest = l.rest[size+backSize(size):]
-	return v
-}
-
-func (l *listpack) number() int64 {
-	n, err := strconv.ParseInt(string(l.next()), 10, 64)
-	l.bad = l.bad || err != nil
-	return n
-}
-
-func (l *listpack) ends() bool { return !l.bad && len(l.rest) == 1 && l.rest[0] == 0xff }
 
 // node gives the entries of a node: a listpack that begins with a master entry, whose
 // fields the others may share. See the head of Redis' src/t_stream.c.

@@ -44,8 +44,6 @@ var opcodes = [256]opcode{
 	255:       {(*reader).finish, 1},
 }
 
-func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
-
 // expiryMS is little endian since version 9; before, it was in the order of
 // the machine that wrote it, which was little endian too wherever it mattered.
 func (r *reader) expiryMS() {

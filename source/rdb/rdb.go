@@ -21,7 +21,6 @@ package rdb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -62,32 +61,11 @@ func New(in io.Reader, options Options) *Source {
 	return &Source{options, in}
 }
 
-// Error represents a snapshot that cannot be read further.
-type Error struct {
-	Offset int64  // of the first byte that makes no sense, in the uncompressed snapshot
-	Key    []byte // whose value it lies in; nil: in none
-	Err    error
-}
-
-func (e *Error) Error() string {
-	if e.Key != nil {
-		return fmt.Sprintf("byte %d, in the value of %q: %v", e.Offset, shorten(e.Key), e.Err)
-	}
-	return fmt.Sprintf("byte %d: %v", e.Offset, e.Err)
-}
-
-// Unwrap gives the reason: one of the errors below, or what the reader said.
-func (e *Error) Unwrap() error { return e.Err }
-
 // Errors that a caller may want to tell apart.
 var (
-	ErrNotRDB    = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
-	ErrTruncated = errors.New("the snapshot ends in the middle: it was cut, or is still being written")
-	ErrChecksum  = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
-	ErrUnknown   = errors.New("unknown to this version of keywright, so that nothing after it can be read")
+	ErrNotRDB   = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
+	ErrChecksum = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
 )
-
-func shorten(key []byte) []byte { return key[:min(len(key), 100)] }
 
 func reasonOf(ctx context.Context, err error) source.Reason {
 	if ctx.Err() != nil {

@@ -1,10 +1,6 @@
 package rdb
 
-import (
-	"encoding/binary"
-	"fmt"
-	"io"
-)
+import "fmt"
 
 // VersionOf returns the highest RDB version that a server loads, as RESTORE takes it.
 // Source: RDB_VERSION in src/rdb.h of each release.
@@ -118,24 +114,6 @@ func plainSet(value []byte) ([]byte, error) {
 		out = append(appendLength(out, uint64(len(e))), e...)
 	}
 	return out, nil
-}
-
-// appendLength appends a length as RDB has it.
-func appendLength(b []byte, n uint64) []byte {
-	switch {
-	case n < 1<<6:
-		return append(b, byte(n))
-	case n < 1<<14:
-		return append(b, 0x40|byte(n>>8), byte(n))
-	case n < 1<<32:
-		return binary.BigEndian.AppendUint32(append(b, 0x80), uint32(n))
-	}
-	return binary.BigEndian.AppendUint64(append(b, 0x81), n)
-}
-
-// newWindow returns a window over bytes that are all there.
-func newWindow(p []byte) *window {
-	return &window{buf: p, end: len(p), last: io.EOF, moving: func() error { return nil }, release: func([]byte) {}}
 }
 
 // olderStream makes a stream of type 19 of one of type 21: without the times at which

@@ -22,3 +22,10 @@ func (w *window) textScore() float64 {
 		return score
 	}
 }
+
+// Lengths that stand for scores that are no decimal text.
+const (
+	scoreNaN      = 253
+	scoreInfinity = 254
+	scoreNegative = 255
+)

@@ -230,3 +230,16 @@ func (w *window) expand(t text, each func([]byte)) {
 		w.failf("a compressed string that cannot be expanded")
 	}
 }
+
+// appendLength appends a length as RDB has it.
+func appendLength(b []byte, n uint64) []byte {
+	switch {
+	case n < 1<<6:
+		return append(b, byte(n))
+	case n < 1<<14:
+		return append(b, 0x40|byte(n>>8), byte(n))
+	case n < 1<<32:
+		return binary.BigEndian.AppendUint32(append(b, 0x80), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(b, 0x81), n)
+}

@@ -11,7 +11,6 @@ import (
 // Bounds of what is read of one value. What a sample has is for package source to
 // say: the reports of a server and of its snapshot agree.
 const (
-	maxWalked = 8 << 20  // bytes of a packed value that is looked into
 	maxValue  = 16 << 20 // bytes of one value, after which no more of it is taken
 	maxArena  = 8 << 20  // bytes of all values of a batch, after which it is handed over
 	maxFields = 1024     // names of a hash template that are kept for its values
@@ -102,13 +101,6 @@ func (s *sink) glimpse(w *window, t text, limit int, use func([]byte)) {
 		s.free = s.chunk
 	}
 }
-
-// Lengths that stand for scores that are no decimal text.
-const (
-	scoreNaN      = 253
-	scoreInfinity = 254
-	scoreNegative = 255
-)
 
 // score reads the score of a member.
 func (r *reader) score(form scoreForm) float64 {

@@ -5,11 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+
+	"github.com/keywright/keywright/source"
 )
 
 // maxContiguous bounds what must lie in one piece, which is a key's name: a
 // longer one is refused.
 const maxContiguous = 16 << 20
+
+// Errors that a caller may want to tell apart.
+var (
+	ErrTruncated = errors.New("the snapshot ends in the middle: it was cut, or is still being written")
+	ErrUnknown   = errors.New("unknown to this version of keywright, so that nothing after it can be read")
+)
 
 // window represents the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
@@ -246,3 +255,19 @@ func (w *window) count() uint64 {
 	}
 	return n
 }
+
+// newWindow returns a window over bytes that are all there.
+func newWindow(p []byte) *window {
+	return &window{buf: p, end: len(p), last: io.EOF, moving: func() error { return nil }, release: func([]byte) {}}
+}
+
+func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+func (w *window) rawID() (id source.StreamID) {
+	if b := w.take(16); b != nil {
+		id = source.StreamID{MS: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
+	}
+	return id
+}
+
+func (w *window) countedID() source.StreamID { return source.StreamID{MS: w.count(), Seq: w.count()} }
