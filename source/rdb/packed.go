@@ -5,77 +5,80 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // packed returns a value whose elements share one string: a listpack, a ziplist, an
 // intset or a zipmap.
-func (r *reader) packed(l *layout, f *source.Facts) int64 {
-	form := packings[l.encoding]
-	t := r.text()
-	bytes := r.model.robj + class(int64(t.size))
+func (r *reader) packed(l *layout.Layout, f *source.Facts) int64 {
+	form := packed.Packings[l.Encoding]
+	t := r.Text()
+	bytes := r.model.robj + class(int64(t.Size))
 	n, ok := r.entries(form, t)
 	switch {
-	case r.err != nil:
+	case r.Err != nil:
 	case r.want != nil:
-		blob := r.values.text(&r.window, t, maxWalked)
+		blob := r.values.text(&r.Window, t, packed.MaxWalked)
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
-		r.unpack(l, form, blob, n/l.per)
+		r.unpack(l, form, blob, n/l.Per)
 	case !ok:
-		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
+		r.values.glimpse(&r.Window, t, packed.MaxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	default:
-		r.skip(t.stored)
+		r.Skip(t.Stored)
 	}
-	f.Elements = clamp(n / l.per)
-	if l.encoding == "ziplist" && l.kind == source.List {
-		bytes = r.model.list([]uint64{t.size})
+	f.Elements = window.Clamp(n / l.Per)
+	if l.Encoding == "ziplist" && l.Kind == source.List {
+		bytes = r.model.list([]uint64{t.Size})
 	}
 	return bytes
 }
 
 // entries reads the head of a packed value that comes next, and holds it
 // against the size the string has.
-func (r *reader) entries(form *packing, t text) (uint64, bool) {
-	h := r.first(t, r.packedHead[:form.head])
-	if r.err != nil {
+func (r *reader) entries(form *packed.Packing, t window.Text) (uint64, bool) {
+	h := r.First(t, r.packedHead[:form.Head])
+	if r.Err != nil {
 		return 0, false
 	}
-	if len(h) < form.head {
-		r.failf("a packed value of %d bytes, less than its head", t.size)
+	if len(h) < form.Head {
+		r.Failf("a packed value of %d bytes, less than its head", t.Size)
 		return 0, false
 	}
-	if form.size != nil && form.size(h) != t.size {
-		r.failf("a packed value of %d bytes whose head says %d", t.size, form.size(h))
+	if form.Size != nil && form.Size(h) != t.Size {
+		r.Failf("a packed value of %d bytes whose head says %d", t.Size, form.Size(h))
 		return 0, false
 	}
-	return form.n(h)
+	return form.N(h)
 }
 
 // walked counts the entries of a value whose head cannot.
-func (r *reader) walked(form *packing, blob []byte, t text) uint64 {
-	if uint64(len(blob)) < t.size {
-		r.failf("a packed value of %d bytes without a count, more than the %d that are walked", t.size, maxWalked)
+func (r *reader) walked(form *packed.Packing, blob []byte, t window.Text) uint64 {
+	if uint64(len(blob)) < t.Size {
+		r.Failf("a packed value of %d bytes without a count, more than the %d that are walked", t.Size, packed.MaxWalked)
 		return 0
 	}
 	n := uint64(0)
-	if !form.walk(blob, func([]byte) bool { n++; return true }) {
-		r.fail(errPacked)
+	if !form.Walk(blob, func([]byte) bool { n++; return true }) {
+		r.Fail(packed.ErrPacked)
 	}
 	return n
 }
 
 // unpack puts those of the n elements of a packed value that a sample has, or
 // all of them, into r.want.
-func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
+func (r *reader) unpack(l *layout.Layout, form *packed.Packing, blob []byte, n uint64) {
 	i, keep := uint64(0), false
 	elements, scores := 0, 0
-	form.walk(blob, func(v []byte) bool {
-		place := i % l.per
+	form.Walk(blob, func(v []byte) bool {
+		place := i % l.Per
 		if place == 0 {
-			picked := r.spread(i/l.per, n)
-			if l.kind == source.List {
-				picked = r.atEnds(i/l.per, n)
+			picked := r.spread(i/l.Per, n)
+			if l.Kind == source.List {
+				picked = r.atEnds(i/l.Per, n)
 			}
 			keep = r.keeps(picked)
 			elements, scores = r.held()
@@ -83,7 +86,7 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
 		i++
 		switch {
 		case !keep || place == 2: // when the field expires
-		case place == 1 && l.score != noScore:
+		case place == 1 && l.Score != layout.NoScore:
 			score, err := strconv.ParseFloat(string(v), 64)
 			if err != nil {
 				score = math.NaN()
@@ -92,7 +95,7 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
 		default:
 			r.takeOne(v)
 		}
-		if keep && i%l.per == 0 {
+		if keep && i%l.Per == 0 {
 			r.endElement(elements, scores)
 		}
 		return true
@@ -110,28 +113,28 @@ func (r *reader) takeOne(v []byte) {
 
 // quicklist returns a list of packed nodes: ziplists (version 1), or listpacks and
 // single long elements (2).
-func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
-	nodes := r.count()
+func (r *reader) quicklist(l *layout.Layout, f *source.Facts) int64 {
+	nodes := r.Count()
 	f.Elements = 0
 	var bytes, single int64
-	for i := uint64(0); i < nodes && r.err == nil; i++ {
-		form, plainNode := packings["ziplist"], false
-		if l.version == 2 {
-			form = packings["listpack"]
-			switch container := r.count(); container {
+	for i := uint64(0); i < nodes && r.Err == nil; i++ {
+		form, plainNode := packed.Packings["ziplist"], false
+		if l.Version == 2 {
+			form = packed.Packings["listpack"]
+			switch container := r.Count(); container {
 			case 1:
 				plainNode = true
 			case 2:
 			default:
-				r.failf("a list's node of kind %d, which is %w", container, ErrUnknown)
+				r.Failf("a list's node of kind %d, which is %w", container, window.ErrUnknown)
 			}
 		}
-		t := r.text()
-		if r.err != nil {
+		t := r.Text()
+		if r.Err != nil {
 			break
 		}
-		single = int64(t.size)
-		bytes += r.model.listNode + class(int64(t.size))
+		single = int64(t.Size)
+		bytes += r.model.listNode + class(int64(t.Size))
 		const half = source.SampleMembers / 2 // every node has an element at least
 		keep := r.keeps(r.req.Part != nil || f.Elements < half || i+half >= nodes)
 		if plainNode {
@@ -141,7 +144,7 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 			r.endElement(elements, scores)
 			continue
 		}
-		f.Elements += clamp(r.listNode(form, t, keep))
+		f.Elements += window.Clamp(r.listNode(form, t, keep))
 	}
 	r.ends()
 	if nodes == 1 && r.model.smallLists && single <= maxSmallList {
@@ -156,22 +159,22 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 const maxSmallList = 8 << 10
 
 // listNode reads a node of a list, or passes it, and tells its elements.
-func (r *reader) listNode(form *packing, t text, keep bool) uint64 {
+func (r *reader) listNode(form *packed.Packing, t window.Text, keep bool) uint64 {
 	n, ok := r.entries(form, t)
 	switch {
-	case r.err != nil || ok && !keep:
-		r.skip(t.stored)
+	case r.Err != nil || ok && !keep:
+		r.Skip(t.Stored)
 	case keep:
-		blob := r.values.text(&r.window, t, maxWalked)
+		blob := r.values.text(&r.Window, t, packed.MaxWalked)
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
 		r.unpack(&listNodes, form, blob, n)
 	default:
-		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
+		r.values.glimpse(&r.Window, t, packed.MaxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	}
 	return n
 }
 
 // listNodes is the layout of a node of a list.
-var listNodes = layout{kind: source.List, per: 1}
+var listNodes = layout.Layout{Kind: source.List, Per: 1}

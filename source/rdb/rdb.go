@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Options say how to read.
@@ -61,17 +62,22 @@ func New(in io.Reader, options Options) *Source {
 	return &Source{options, in}
 }
 
+// Error represents a snapshot that cannot be read further.
+type Error = window.Error
+
 // Errors that a caller may want to tell apart.
 var (
-	ErrNotRDB   = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
-	ErrChecksum = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
+	ErrNotRDB    = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
+	ErrTruncated = window.ErrTruncated
+	ErrChecksum  = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
+	ErrUnknown   = window.ErrUnknown
 )
 
 func reasonOf(ctx context.Context, err error) source.Reason {
 	if ctx.Err() != nil {
 		return source.Why(source.Interrupted, "", nil)
 	}
-	if _, damaged := errors.AsType[*Error](err); damaged {
+	if _, damaged := errors.AsType[*window.Error](err); damaged {
 		return source.Why(source.Damaged, "", err)
 	}
 	return source.Why(source.Failed, "", err)

@@ -6,6 +6,9 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Bounds of what is read of one value. What a sample has is for package source to
@@ -75,9 +78,11 @@ func (s *sink) reset(reading *source.Value) {
 func (s *sink) full() bool { return s.bytes-s.began >= maxValue }
 
 // text reads the body of a string, up to limit bytes of it, and passes it.
-func (s *sink) text(w *window, t text, limit int) []byte { return s.keep(w.body(t, s.free, limit)) }
+func (s *sink) text(w *window.Window, t window.Text, limit int) []byte {
+	return s.keep(w.Body(t, s.free, limit))
+}
 
-func (s *sink) copy(p []byte) []byte { return s.keep(append(grow(s.free, len(p))[:0], p...)) }
+func (s *sink) copy(p []byte) []byte { return s.keep(append(window.Grow(s.free, len(p))[:0], p...)) }
 
 // keep takes bytes that were put into free, or into more memory where that was
 // too small.
@@ -92,7 +97,7 @@ func (s *sink) keep(p []byte) []byte {
 
 // glimpse reads the body of a string as text does, lets use look at it, and keeps
 // none of it.
-func (s *sink) glimpse(w *window, t text, limit int, use func([]byte)) {
+func (s *sink) glimpse(w *window.Window, t window.Text, limit int, use func([]byte)) {
 	bytes, free, chunk := s.bytes, s.free, cap(s.chunk)
 	use(s.text(w, t, limit))
 	if s.bytes = bytes; cap(s.chunk) == chunk {
@@ -103,11 +108,11 @@ func (s *sink) glimpse(w *window, t text, limit int, use func([]byte)) {
 }
 
 // score reads the score of a member.
-func (r *reader) score(form scoreForm) float64 {
-	if form == binaryScore {
-		return math.Float64frombits(r.uint64())
+func (r *reader) score(form layout.ScoreForm) float64 {
+	if form == layout.BinaryScore {
+		return math.Float64frombits(r.Uint64())
 	}
-	return r.textScore()
+	return r.TextScore()
 }
 
 // limit returns how many bytes of a string or of an element are read.
@@ -191,7 +196,7 @@ func (r *reader) ends() {
 // See the head of Redis' src/t_stream.c.
 func (r *reader) streamEntries(blob []byte) {
 	var all [][]byte
-	whole := walkListpack(blob, func(v []byte) bool {
+	whole := packed.WalkListpack(blob, func(v []byte) bool {
 		all = append(all, r.values.copy(v))
 		return len(all) < maxStreamParts
 	})

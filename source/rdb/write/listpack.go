@@ -1,9 +1,10 @@
-package rdb
+package write
 
 import (
 	"encoding/binary"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
 )
 
 // listpackWriter writes the node of a stream.
@@ -63,7 +64,7 @@ func (l *listpackWriter) string(p []byte) {
 func (l *listpackWriter) back(from int) {
 	l.n++
 	n := len(l.b) - from
-	for size, i := backSize(n), 0; i < size; i++ {
+	for size, i := packed.BackSize(n), 0; i < size; i++ {
 		b := byte(n >> (7 * (size - 1 - i)) & 127)
 		if i > 0 {
 			b |= 128
@@ -75,6 +76,6 @@ func (l *listpackWriter) back(from int) {
 func (l *listpackWriter) end() []byte {
 	l.b = append(l.b, 0xff)
 	binary.LittleEndian.PutUint32(l.b, uint32(len(l.b)))
-	binary.LittleEndian.PutUint16(l.b[4:], uint16(min(l.n, uncounted)))
+	binary.LittleEndian.PutUint16(l.b[4:], uint16(min(l.n, packed.Uncounted)))
 	return l.b
 }

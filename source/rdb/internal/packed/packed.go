@@ -1,4 +1,6 @@
-package rdb
+// Package packed visits the elements of values that share one string: listpacks, ziplists, intsets and zipmaps. It
+// trusts no length, and knows neither a snapshot nor the kinds of values.
+package packed
 
 import (
 	"encoding/binary"
@@ -10,29 +12,30 @@ import (
 // Heads of packed values: a listpack has its bytes and its entries, a ziplist
 // also the offset of its tail, an intset the bytes of a number and how many.
 const (
-	listpackHead = 6
+	ListpackHead = 6
 	ziplistHead  = 10
 	intsetHead   = 8
-	maxHead      = ziplistHead
+	MaxHead      = ziplistHead
 )
 
-// maxWalked bounds the bytes of a packed value that is looked into.
-const maxWalked = 8 << 20
+// MaxWalked bounds the bytes of a packed value that is looked into.
+const MaxWalked = 8 << 20
 
-// uncounted is the count that says: walk it.
-const uncounted = math.MaxUint16
+// Uncounted is the count that says: walk it.
+const Uncounted = math.MaxUint16
 
-// packing represents a form that many elements share one string in.
-type packing struct {
-	head int
-	size func(head []byte) uint64             // in bytes, as the head has it
-	n    func(head []byte) (uint64, bool)     // entries; false: walk it
-	walk func([]byte, func([]byte) bool) bool // false: makes no sense
+// Packing represents a form that many elements share one string in.
+type Packing struct {
+	Head int
+	Size func(head []byte) uint64             // in bytes, as the head has it
+	N    func(head []byte) (uint64, bool)     // entries; false: walk it
+	Walk func([]byte, func([]byte) bool) bool // false: makes no sense
 }
 
-var packings = map[string]*packing{
-	"listpack":   {listpackHead, size32, func(h []byte) (uint64, bool) { return short(h[4:]) }, walkListpack},
-	"listpackex": {listpackHead, size32, func(h []byte) (uint64, bool) { return short(h[4:]) }, walkListpack},
+// Packings lists the forms by the names of encodings.
+var Packings = map[string]*Packing{
+	"listpack":   {ListpackHead, size32, func(h []byte) (uint64, bool) { return short(h[4:]) }, WalkListpack},
+	"listpackex": {ListpackHead, size32, func(h []byte) (uint64, bool) { return short(h[4:]) }, WalkListpack},
 	"ziplist":    {ziplistHead, size32, func(h []byte) (uint64, bool) { return short(h[8:]) }, walkZiplist},
 	"intset": {intsetHead, func(h []byte) uint64 {
 		return intsetHead + uint64(binary.LittleEndian.Uint32(h))*uint64(binary.LittleEndian.Uint32(h[4:]))
@@ -44,10 +47,11 @@ func size32(h []byte) uint64 { return uint64(binary.LittleEndian.Uint32(h)) }
 
 func short(h []byte) (uint64, bool) {
 	n := binary.LittleEndian.Uint16(h)
-	return uint64(n), n != uncounted
+	return uint64(n), n != Uncounted
 }
 
-var errPacked = errors.New("a packed value whose entries make no sense")
+// ErrPacked reports a packed value that is damaged.
+var ErrPacked = errors.New("a packed value whose entries make no sense")
 
 func walkIntset(p []byte, each func([]byte) bool) bool {
 	if len(p) < intsetHead {
@@ -108,13 +112,13 @@ func walkZipmap(p []byte, each func([]byte) bool) bool {
 	return len(p) > 0
 }
 
-// walkListpack visits the entries of a listpack, integers in decimal. See
+// WalkListpack visits the entries of a listpack, integers in decimal. See
 // https://github.com/antirez/listpack/blob/master/listpack.md.
-func walkListpack(p []byte, each func([]byte) bool) bool {
-	if len(p) < listpackHead+1 {
+func WalkListpack(p []byte, each func([]byte) bool) bool {
+	if len(p) < ListpackHead+1 {
 		return false
 	}
-	p = p[listpackHead:]
+	p = p[ListpackHead:]
 	var space [20]byte
 	for len(p) > 0 && p[0] != 0xff {
 		v, size := listpackEntry(p, &space)
@@ -125,7 +129,7 @@ func walkListpack(p []byte, each func([]byte) bool) bool {
 			return true
 		}
 		p = p[size:]
-		back := backSize(size)
+		back := BackSize(size)
 		if len(p) < back {
 			return false
 		}
@@ -134,8 +138,8 @@ func walkListpack(p []byte, each func([]byte) bool) bool {
 	return len(p) > 0
 }
 
-// backSize returns the bytes of the length after an entry, seven bits each.
-func backSize(size int) int {
+// BackSize returns the bytes of the length after an entry, seven bits each.
+func BackSize(size int) int {
 	n := 1
 	for ; size > 127; size >>= 7 {
 		n++

@@ -1,4 +1,4 @@
-package rdb
+package window
 
 import "fmt"
 
@@ -11,12 +11,13 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Key != nil {
-		return fmt.Sprintf("byte %d, in the value of %q: %v", e.Offset, shorten(e.Key), e.Err)
+		return fmt.Sprintf("byte %d, in the value of %q: %v", e.Offset, Shorten(e.Key), e.Err)
 	}
 	return fmt.Sprintf("byte %d: %v", e.Offset, e.Err)
 }
 
-// Unwrap gives the reason: one of the errors below, or what the reader said.
+// Unwrap gives the reason: one of the errors of the packages, or what the reader said.
 func (e *Error) Unwrap() error { return e.Err }
 
-func shorten(key []byte) []byte { return key[:min(len(key), 100)] }
+// Shorten returns as much of a key as a message shows.
+func Shorten(key []byte) []byte { return key[:min(len(key), 100)] }

@@ -1,4 +1,8 @@
-package rdb
+// Package write writes a snapshot, an RDB file of Redis or Valkey, key by key. It does not change a value for another
+// version; package dump does.
+//
+// API: may change until 1.0.
+package write
 
 import (
 	"encoding/binary"
@@ -10,6 +14,9 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/crc"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Writer writes a snapshot. Keys are written one after the other: Key, and then one
@@ -22,12 +29,12 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter begins a snapshot of an RDB version that VersionOf gives. aux are fields about
+// New begins a snapshot of an RDB version that VersionOf gives. aux are fields about
 // it, as pairs of a name and a value.
-func NewWriter(out io.Writer, version int, aux ...string) *Writer {
+func New(out io.Writer, version int, aux ...string) *Writer {
 	w := &Writer{out: out, version: version}
 	magic := fmt.Sprintf("REDIS%04d", version)
-	if version >= newestValkey {
+	if version >= layout.NewestValkey {
 		magic = fmt.Sprintf("VALKEY%03d", version)
 	}
 	w.buf = append(w.buf, magic...)
@@ -42,7 +49,7 @@ func NewWriter(out io.Writer, version int, aux ...string) *Writer {
 // Library writes a library of functions, before the first database. Versions before 10 have none.
 func (w *Writer) Library(code []byte) error {
 	if w.version < 10 {
-		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", ErrUnknown)
+		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", window.ErrUnknown)
 	}
 	w.buf = append(w.buf, 245)
 	w.text(code)
@@ -54,7 +61,7 @@ func (w *Writer) flush(least int) {
 	if len(w.buf) <= least {
 		return
 	}
-	w.crc = update(w.crc, w.buf)
+	w.crc = crc.Update(w.crc, w.buf)
 	if w.err == nil {
 		_, w.err = w.out.Write(w.buf)
 	}
@@ -62,7 +69,7 @@ func (w *Writer) flush(least int) {
 }
 
 func (w *Writer) text(p []byte) {
-	w.buf = appendLength(w.buf, uint64(len(p)))
+	w.buf = window.AppendLength(w.buf, uint64(len(p)))
 	w.raw(p)
 }
 
@@ -73,7 +80,7 @@ func (w *Writer) raw(p []byte) {
 		return
 	}
 	w.flush(0)
-	w.crc = update(w.crc, p)
+	w.crc = crc.Update(w.crc, p)
 	if w.err == nil {
 		_, w.err = w.out.Write(p)
 	}
@@ -81,10 +88,10 @@ func (w *Writer) raw(p []byte) {
 
 // Database begins the keys of a database, of which there are about so many.
 func (w *Writer) Database(db int, keys int64) {
-	w.buf = appendLength(append(w.buf, 254), uint64(db))
+	w.buf = window.AppendLength(append(w.buf, 254), uint64(db))
 	if w.version >= 7 {
-		w.buf = appendLength(append(w.buf, 251), uint64(keys))
-		w.buf = appendLength(w.buf, 0)
+		w.buf = window.AppendLength(append(w.buf, 251), uint64(keys))
+		w.buf = window.AppendLength(w.buf, 0)
 	}
 }
 
@@ -136,7 +143,7 @@ func (w *Writer) Value(v Value) error {
 	switch v.Kind {
 	case source.String:
 		w.key(v.Name, v.Expires, 0)
-		w.buf = appendLength(w.buf, size)
+		w.buf = window.AppendLength(w.buf, size)
 		err = v.Elements(func(elements [][]byte, _ bool) error {
 			for _, e := range elements {
 				w.raw(e)
@@ -148,7 +155,7 @@ func (w *Writer) Value(v Value) error {
 		if v.Kind == source.Hash {
 			count /= 2
 		}
-		w.buf = appendLength(w.buf, count)
+		w.buf = window.AppendLength(w.buf, count)
 		err = v.Elements(func(elements [][]byte, _ bool) error {
 			for _, e := range elements {
 				w.text(e)
@@ -160,7 +167,7 @@ func (w *Writer) Value(v Value) error {
 	case source.Stream:
 		err = w.stream(v, &stream)
 	default:
-		err = fmt.Errorf("a %s is %w", v.Kind, ErrUnknown)
+		err = fmt.Errorf("a %s is %w", v.Kind, window.ErrUnknown)
 	}
 	if err == nil {
 		err = w.err
@@ -171,7 +178,7 @@ func (w *Writer) Value(v Value) error {
 func (w *Writer) sorted(v Value, count uint64) error {
 	binaryScores := w.version >= 8
 	w.key(v.Name, v.Expires, map[bool]byte{false: 3, true: 5}[binaryScores])
-	w.buf = appendLength(w.buf, count)
+	w.buf = window.AppendLength(w.buf, count)
 	return v.Elements(func(elements [][]byte, _ bool) error {
 		for i := 0; i+1 < len(elements); i += 2 {
 			score, err := strconv.ParseFloat(string(elements[i+1]), 64)
@@ -185,9 +192,9 @@ func (w *Writer) sorted(v Value, count uint64) error {
 			}
 			switch {
 			case math.IsInf(score, 1):
-				w.buf = append(w.buf, scoreInfinity)
+				w.buf = append(w.buf, window.ScoreInfinity)
 			case math.IsInf(score, -1):
-				w.buf = append(w.buf, scoreNegative)
+				w.buf = append(w.buf, window.ScoreNegative)
 			default:
 				digits := strconv.FormatFloat(score, 'g', 17, 64)
 				w.buf = append(append(w.buf, byte(len(digits))), digits...)
@@ -312,7 +319,7 @@ var errChanged = errors.New("a value was read twice, and was not the same")
 
 func (w *Writer) lengths(all ...uint64) {
 	for _, n := range all {
-		w.buf = appendLength(w.buf, n)
+		w.buf = window.AppendLength(w.buf, n)
 	}
 }
 

@@ -1,45 +1,45 @@
-package rdb
+package window
 
 import (
 	"encoding/binary"
 	"strconv"
 )
 
-// text represents a string of the snapshot whose head has been read and whose body
+// Text represents a string of the snapshot whose head has been read and whose body
 // comes next: plain bytes, an integer, or compressed bytes.
-type text struct {
-	encoding int
-	stored   uint64 // bytes in the file
-	size     uint64 // bytes of the string
+type Text struct {
+	Encoding int
+	Stored   uint64 // bytes in the file
+	Size     uint64 // bytes of the string
 	integer  int64  // its value, if it is one
 }
 
-// text reads the head of a string.
-func (w *window) text() text {
+// Text reads the head of a string.
+func (w *Window) Text() Text {
 	n, encoding := w.length()
 	switch encoding {
-	case plain:
-		return text{plain, n, n, 0}
-	case encodedLZF:
-		stored := w.count()
-		size := w.count()
+	case Plain:
+		return Text{Plain, n, n, 0}
+	case EncodedLZF:
+		stored := w.Count()
+		size := w.Count()
 		if size == 0 || stored == 0 || size/maxRatio > stored {
-			w.failf("a compressed string of %d bytes that claims to become %d", stored, size)
+			w.Failf("a compressed string of %d bytes that claims to become %d", stored, size)
 		}
-		return text{encodedLZF, stored, size, 0}
+		return Text{EncodedLZF, stored, size, 0}
 	case encodedInt8:
-		v := int64(int8(w.byte()))
-		return text{encodedInt8, 0, digits(v), v}
+		v := int64(int8(w.Byte()))
+		return Text{encodedInt8, 0, digits(v), v}
 	case encodedInt16:
-		if p := w.take(2); p != nil {
+		if p := w.Take(2); p != nil {
 			v := int64(int16(binary.LittleEndian.Uint16(p)))
-			return text{encodedInt16, 0, digits(v), v}
+			return Text{encodedInt16, 0, digits(v), v}
 		}
 	default:
-		v := int64(int32(w.uint32()))
-		return text{encodedInt32, 0, digits(v), v}
+		v := int64(int32(w.Uint32()))
+		return Text{encodedInt32, 0, digits(v), v}
 	}
-	return text{}
+	return Text{}
 }
 
 // maxRatio is more than LZF can do: three bytes become 264 at most.
@@ -58,39 +58,39 @@ func digits(v int64) uint64 {
 	return n
 }
 
-// skipText passes a string and tells its size.
-func (w *window) skipText() uint64 {
-	t := w.text()
-	w.skip(t.stored)
-	return t.size
+// SkipText passes a string and tells its size.
+func (w *Window) SkipText() uint64 {
+	t := w.Text()
+	w.Skip(t.Stored)
+	return t.Size
 }
 
 // head gives up to len(dst) of a string's first bytes, and passes it.
-func (w *window) head(t text, dst []byte) []byte {
-	dst = w.first(t, dst)
-	w.skip(t.stored)
+func (w *Window) head(t Text, dst []byte) []byte {
+	dst = w.First(t, dst)
+	w.Skip(t.Stored)
 	return dst
 }
 
-// first gives up to len(dst) of a string's first bytes without passing it.
-func (w *window) first(t text, dst []byte) []byte {
-	switch t.encoding {
-	case plain:
-		n := int(min(t.stored, uint64(len(dst))))
-		if !w.need(n) {
+// First gives up to len(dst) of a string's first bytes without passing it.
+func (w *Window) First(t Text, dst []byte) []byte {
+	switch t.Encoding {
+	case Plain:
+		n := int(min(t.Stored, uint64(len(dst))))
+		if !w.Need(n) {
 			return nil
 		}
-		return dst[:copy(dst, w.buf[w.pos:w.pos+n])]
-	case encodedLZF:
+		return dst[:copy(dst, w.Buf[w.Pos:w.Pos+n])]
+	case EncodedLZF:
 		// n bytes out of LZF need no more than n plus one in 32 of its own, and
 		// what a match refers to is in them.
-		n := int(min(t.stored, uint64(len(dst))+uint64(len(dst))/32+4))
-		if !w.need(n) {
+		n := int(min(t.Stored, uint64(len(dst))+uint64(len(dst))/32+4))
+		if !w.Need(n) {
 			return nil
 		}
-		n, ok := expand(dst, w.buf[w.pos:w.pos+n])
-		if !ok || n < int(min(uint64(len(dst)), t.size)) {
-			w.failf("a compressed string that cannot be expanded")
+		n, ok := expand(dst, w.Buf[w.Pos:w.Pos+n])
+		if !ok || n < int(min(uint64(len(dst)), t.Size)) {
+			w.Failf("a compressed string that cannot be expanded")
 			return nil
 		}
 		return dst[:n]
@@ -99,24 +99,24 @@ func (w *window) first(t text, dst []byte) []byte {
 	}
 }
 
-// body appends a string's first limit bytes to dst, and passes it.
-func (w *window) body(t text, dst []byte, limit int) []byte {
-	n := int(min(t.size, uint64(limit)))
+// Body appends a string's first limit bytes to dst, and passes it.
+func (w *Window) Body(t Text, dst []byte, limit int) []byte {
+	n := int(min(t.Size, uint64(limit)))
 	from := len(dst)
-	if t.encoding != plain && t.encoding != encodedLZF {
+	if t.Encoding != Plain && t.Encoding != EncodedLZF {
 		return strconv.AppendInt(dst, t.integer, 10)
 	}
-	if t.encoding == encodedLZF && !w.need(int(min(t.stored, uint64(n)+uint64(n)/32+4))) ||
-		t.encoding == plain && !w.need(n) {
+	if t.Encoding == EncodedLZF && !w.Need(int(min(t.Stored, uint64(n)+uint64(n)/32+4))) ||
+		t.Encoding == Plain && !w.Need(n) {
 		return dst // the bytes did not come: nothing was allocated for them
 	}
-	dst = grow(dst, n)
+	dst = Grow(dst, n)
 	got := w.head(t, dst[from:from+n])
 	return dst[:from+len(got)]
 }
 
-// grow makes dst n bytes longer.
-func grow(dst []byte, n int) []byte {
+// Grow makes dst n bytes longer.
+func Grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) < n {
 		bigger := make([]byte, len(dst), len(dst)+max(n, 64<<10)) // what is cut from dst stays where it is
 		copy(bigger, dst)
@@ -163,16 +163,16 @@ func expand(dst, src []byte) (int, bool) {
 	return out, true
 }
 
-// pieces passes a string, and gives its bytes a piece at a time.
-func (w *window) pieces(t text, each func([]byte)) {
-	switch t.encoding {
-	case plain:
-		for left := t.stored; left > 0 && w.need(1); {
-			n := min(left, uint64(w.end-w.pos))
-			each(w.take(int(n)))
+// Pieces passes a string, and gives its bytes a piece at a time.
+func (w *Window) Pieces(t Text, each func([]byte)) {
+	switch t.Encoding {
+	case Plain:
+		for left := t.Stored; left > 0 && w.Need(1); {
+			n := min(left, uint64(w.End-w.Pos))
+			each(w.Take(int(n)))
 			left -= n
 		}
-	case encodedLZF:
+	case EncodedLZF:
 		w.expand(t, each)
 	default:
 		each(strconv.AppendInt(nil, t.integer, 10))
@@ -183,9 +183,9 @@ func (w *window) pieces(t text, each func([]byte)) {
 const history = 8 << 10
 
 // expand decompresses LZF a piece at a time, however long it is.
-func (w *window) expand(t text, each func([]byte)) {
+func (w *Window) expand(t Text, each func([]byte)) {
 	out := w.expanded[:0]
-	if need := int(min(t.size, 64<<10+history)) + 512; cap(out) < need {
+	if need := int(min(t.Size, 64<<10+history)) + 512; cap(out) < need {
 		out = make([]byte, 0, need)
 	}
 	defer func() { w.expanded = out[:0] }()
@@ -198,26 +198,26 @@ func (w *window) expand(t text, each func([]byte)) {
 		}
 		given = len(out)
 	}
-	stop := w.offset() + int64(t.stored)
-	for w.offset() < stop && w.err == nil {
+	stop := w.Offset() + int64(t.Stored)
+	for w.Offset() < stop && w.Err == nil {
 		if len(out)-given >= 64<<10 {
 			flush()
 		}
-		if total+uint64(len(out)-given) > t.size {
+		if total+uint64(len(out)-given) > t.Size {
 			break
 		}
-		c := int(w.byte())
+		c := int(w.Byte())
 		if c < 32 {
-			out = append(out, w.take(c+1)...)
+			out = append(out, w.Take(c+1)...)
 			continue
 		}
 		length := c>>5 + 2
 		if length == 9 {
-			length += int(w.byte())
+			length += int(w.Byte())
 		}
-		from := len(out) - (c&31)<<8 - int(w.byte()) - 1
+		from := len(out) - (c&31)<<8 - int(w.Byte()) - 1
 		if from < 0 {
-			w.failf("a compressed string that cannot be expanded")
+			w.Failf("a compressed string that cannot be expanded")
 			return
 		}
 		for range length { // byte by byte: a match may overlap itself
@@ -226,13 +226,13 @@ func (w *window) expand(t text, each func([]byte)) {
 		}
 	}
 	flush()
-	if w.err == nil && (total != t.size || w.offset() != stop) {
-		w.failf("a compressed string that cannot be expanded")
+	if w.Err == nil && (total != t.Size || w.Offset() != stop) {
+		w.Failf("a compressed string that cannot be expanded")
 	}
 }
 
-// appendLength appends a length as RDB has it.
-func appendLength(b []byte, n uint64) []byte {
+// AppendLength appends a length as RDB has it.
+func AppendLength(b []byte, n uint64) []byte {
 	switch {
 	case n < 1<<6:
 		return append(b, byte(n))

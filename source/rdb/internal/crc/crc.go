@@ -1,4 +1,5 @@
-package rdb
+// Package crc computes the checksum of snapshots, and of the payloads of DUMP and RESTORE.
+package crc
 
 import (
 	"encoding/binary"
@@ -98,5 +99,5 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 	return crc
 }
 
-// update returns the checksum of some bytes and more that follow them.
-func update(crc uint64, p []byte) uint64 { return tables().update(crc, p) }
+// Update returns the checksum of some bytes and more that follow them.
+func Update(crc uint64, p []byte) uint64 { return tables().update(crc, p) }
