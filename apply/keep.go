@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // Backup holds what is deleted, so that a restore brings it back.
@@ -143,7 +143,7 @@ func (s *keyChange) read(k *source.Content) error {
 	if k.Payload == nil {
 		return note(k.Elements, k.More)
 	}
-	return rdb.Elements(k.Payload, k.RDB, 0, note)
+	return dump.Elements(k.Payload, k.RDB, 0, note)
 }
 
 // maxTried bounds how many keys are remembered that were kept and not deleted.

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // kept represents a keeper in memory. then is called when a batch is on the disk.
@@ -139,7 +139,7 @@ func TestKeptUnderWriters(t *testing.T) {
 		}
 	}
 	for _, r := range k.records {
-		must(t, rdb.Elements(r.Payload, r.RDB, 0, func(elements [][]byte, _ bool) error {
+		must(t, dump.Elements(r.Payload, r.RDB, 0, func(elements [][]byte, _ bool) error {
 			note(string(r.Key), string(elements[0]))
 			return nil
 		}))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // Digest is 128 bits of a value, and how many elements it has. Digests are of one
@@ -206,11 +207,11 @@ func (h *hasher) entries(all [][]byte) error {
 func (s *Facts) whole(c *source.Content) (Fact, error) {
 	f := Fact{There: true, Kind: c.Kind, Expires: c.Expires, Torn: c.Torn}
 	if len(c.Payload) > 0 { // what a server calls a type and what a file does may differ
-		f.Kind = rdb.KindOf(c.Payload[0], rdb.OfValkey(c.RDB))
+		f.Kind = dump.KindOf(c.Payload[0], dump.OfValkey(c.RDB))
 	}
 	h := s.hasher(f.Kind)
 	part := source.Content{Kind: f.Kind}
-	err := rdb.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
+	err := dump.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
 		part.Elements, part.More = elements, more
 		h.part(&part)
 		part.Part++

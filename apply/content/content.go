@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // Rename makes the value of a key as it is under its new name: one content, or parts. Its
@@ -42,7 +42,7 @@ func Rename(c *source.Content, how *plan.Content, each func(*source.Content) err
 		return each(&part)
 	}
 	var members [][]byte
-	err := rdb.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
+	err := dump.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
 		elements, err := rewritten(elements, how)
 		if err == nil && how.Member == nil {
 			return emit(elements, more)

@@ -19,6 +19,7 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 	"github.com/keywright/keywright/source/server"
 )
 
@@ -180,8 +181,8 @@ func TestSnapshotIsDump(t *testing.T) {
 		compared := 0
 		_, err := readings["a snapshot file"](t, s, 1<<40, func(batch []source.Content) error {
 			for _, k := range batch {
-				dump, _ := s.Do("DUMP", string(k.Name)).(string)
-				if k.Payload == nil || dump[:len(dump)-10] != string(k.Payload) || int(dump[len(dump)-10]) != k.RDB {
+				value, _ := s.Do("DUMP", string(k.Name)).(string)
+				if k.Payload == nil || value[:len(value)-10] != string(k.Payload) || int(value[len(value)-10]) != k.RDB {
 					t.Errorf("%s: %q is not what DUMP returns", brand, k.Name)
 				}
 				compared++
@@ -215,9 +216,9 @@ func TestElementsOfDump(t *testing.T) {
 	})
 	must(t, err)
 	for _, name := range slices.Sorted(maps.Keys(inParts)) {
-		dump, _ := s.Do("DUMP", name).(string)
+		value, _ := s.Do("DUMP", name).(string)
 		var got []string
-		must(t, rdb.Elements([]byte(dump[:len(dump)-10]), int(dump[len(dump)-10]), 0,
+		must(t, dump.Elements([]byte(value[:len(value)-10]), int(value[len(value)-10]), 0,
 			func(elements [][]byte, more bool) error {
 				for _, e := range elements {
 					got = append(got, string(e))

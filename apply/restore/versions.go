@@ -9,7 +9,7 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // versions says payloads of which RDB versions a server takes. A server is asked about each version once, by a RESTORE
@@ -38,7 +38,7 @@ func (v *versions) learn(ctx context.Context, raw kernel.Raw, run string, record
 			return err
 		}
 		if !v.takes[rec.RDB] && !v.all {
-			if err := v.ask(ctx, raw, name, rdb.Versions()); err != nil {
+			if err := v.ask(ctx, raw, name, dump.Versions()); err != nil {
 				return err
 			}
 			v.all = true
@@ -77,7 +77,7 @@ func (v *versions) of(version int) int {
 	if takes, known := v.takes[version]; takes || !known {
 		return version
 	}
-	for _, older := range slices.Backward(rdb.Versions()) {
+	for _, older := range slices.Backward(dump.Versions()) {
 		if v.takes[older] {
 			return older
 		}
@@ -88,5 +88,5 @@ func (v *versions) of(version int) int {
 // withFooter appends what follows the value in a payload: the version and a checksum.
 func withFooter(value []byte, version int) string {
 	b := binary.LittleEndian.AppendUint16(value, uint16(version))
-	return string(binary.LittleEndian.AppendUint64(b, rdb.Sum(b)))
+	return string(binary.LittleEndian.AppendUint64(b, dump.Sum(b)))
 }

@@ -11,7 +11,7 @@ import (
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // TestVersionsThatAServerTakes: a value goes in the version that it has to a server that takes it, whatever the server
@@ -59,7 +59,7 @@ func TestVersionsThatAServerTakes(t *testing.T) {
 		if n := to.Do("DBSIZE"); r.Restored != 10 || r.Refused != 2 || n != int64(5) {
 			t.Errorf("%s: %+v %+v, %v keys", brand, r.Counts, r.Reasons, n)
 		}
-		if trials == 0 || trials > 4+len(rdb.Versions()) {
+		if trials == 0 || trials > 4+len(dump.Versions()) {
 			t.Errorf("%s: asked %d times", brand, trials)
 		}
 		for _, reason := range r.Reasons {

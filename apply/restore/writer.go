@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // writer writes the records of its keys, one batch after the other.
@@ -274,7 +274,7 @@ func (t *target) payload(rec *record) (payload, reason string) {
 	if rec.Form != archive.Dump {
 		return "", rec.problem
 	}
-	body, version, err := rdb.Rewrite(rec.Payload, rec.RDB, t.versions.of(rec.RDB))
+	body, version, err := dump.Rewrite(rec.Payload, rec.RDB, t.versions.of(rec.RDB))
 	if err != nil {
 		return "", err.Error()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/write"
 )
 
 // tornArchive writes an archive of two lists, one of which was written to each time it was read.
@@ -63,7 +63,7 @@ func TestExpiredKeysOfASnapshotAreTold(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "dump.rdb"))
 	must(t, err)
-	w := rdb.NewWriter(f, 10, "ctime", "1700000000")
+	w := write.New(f, 10, "ctime", "1700000000")
 	w.Database(0, 3)
 	for key, expires := range map[string]int64{"stays": 0, "gone": 1_699_999_999_999, "gone, too": 1} {
 		w.Dump([]byte(key), expires, []byte("\x00\x01v"))

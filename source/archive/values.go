@@ -10,7 +10,7 @@ import (
 	"iter"
 
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // Value represents a key of an archive with its whole value. It is valid until the next one.
@@ -211,7 +211,7 @@ func (c *blockCache) read(a *Archive, at int64) (blockReader, error) {
 // error wraps rdb.ErrUnknown if the value can only be moved as it is.
 func (v *Value) Elements(each func(elements [][]byte, more bool) error) error {
 	if v.Form == Dump {
-		return rdb.Elements(v.Payload, v.RDB, v.Taken(), each)
+		return dump.Elements(v.Payload, v.RDB, v.Taken(), each)
 	}
 	if v.Kind == source.Set || v.Kind == source.Hash || v.Kind == source.ZSet {
 		return v.distinct(each)

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/element"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // ContentsRequest says what of a snapshot is wanted.
@@ -46,11 +49,11 @@ func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]
 	never := func([]byte, source.Kind) bool { return false }
 	r := newReader(ctx, s.in, s.options, source.Request{Values: never, Progress: req.Progress}, nil)
 	c := &contents{ContentsRequest: req, reader: r, each: each}
-	r.contents, r.over = c, c.over
+	r.contents, r.Over = c, c.over
 	err := r.run()
 	if err == nil {
 		err = errors.Join(c.start(), c.flush())
-	} else if failed := (*Error)(nil); errors.As(err, &failed) && r.version > 0 { // what came before it is good
+	} else if failed := (*window.Error)(nil); errors.As(err, &failed) && r.version > 0 { // what came before it is good
 		err = errors.Join(err, c.start(), c.flush())
 	}
 	sum := r.summary()
@@ -75,7 +78,7 @@ type contents struct {
 	begun         bool
 	given         []source.Content
 	slab          []byte
-	now           *layout // of the value that is read
+	now           *layout.Layout // of the value that is read
 }
 
 // errParts ends the reading of a value that is to be given in parts.
@@ -83,14 +86,14 @@ var errParts = errors.New("the value is read again, in parts")
 
 // over is asked when a value has more bytes than are held.
 func (c *contents) over() error {
-	if c.parting(c.now).knows() {
+	if c.parting(c.now).Knows() {
 		return errParts
 	}
 	return nil
 }
 
-func (c *contents) parting(l *layout) *parting {
-	return &parting{window: &c.window, layout: l, taken: c.reader.now, templates: c.templates}
+func (c *contents) parting(l *layout.Layout) *element.Parting {
+	return &element.Parting{Window: &c.Window, Layout: l, Taken: c.reader.now, Templates: c.templates}
 }
 
 // keep copies bytes to where they stay until the batch is handed over.
@@ -103,16 +106,16 @@ func (c *contents) keep(parts ...[]byte) []byte {
 }
 
 // content reads a key and its whole value.
-func (r *reader) content(l *layout, code byte) {
+func (r *reader) content(l *layout.Layout, code byte) {
 	c := r.contents
 	r.batch.names = r.batch.names[:0]
 	r.loose.reset(nil)
-	name := r.name(r.text())
-	if r.err != nil {
+	name := r.name(r.Text())
+	if r.Err != nil {
 		return
 	}
 	r.key = c.keep(name)
-	out := source.Content{Name: r.key, DB: r.db, Kind: l.kind, RDB: r.version}
+	out := source.Content{Name: r.key, DB: r.db, Kind: l.Kind, RDB: r.version}
 	if r.expiry >= 0 {
 		out.Expires = r.expiry
 	}
@@ -124,9 +127,9 @@ func (r *reader) content(l *layout, code byte) {
 		}
 		c.value(l, code, &out)
 	} else {
-		l.read(r, l, &r.fact)
+		reads[code](r, l, &r.fact)
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return
 	}
 	if wanted && expired {
@@ -140,51 +143,51 @@ func (r *reader) content(l *layout, code byte) {
 }
 
 // value reads a value, and gives it whole or in parts.
-func (c *contents) value(l *layout, code byte, out *source.Content) {
+func (c *contents) value(l *layout.Layout, code byte, out *source.Content) {
 	r := c.reader
 	p := c.parting(l)
-	known := p.knows()
-	r.most = maxElement
+	known := p.Knows()
+	r.Most = element.MaxElement
 	if known {
-		r.most = int(min(c.Largest, maxElement))
+		r.Most = int(min(c.Largest, element.MaxElement))
 	}
-	c.now, r.pin = l, r.pos+1
-	bytes := l.read(r, l, &r.fact)
-	own := strings.HasPrefix(l.encoding, "template") && known // the snapshot has a part of it elsewhere
-	switch raw := r.pos - (r.pin - 1); {
-	case r.err == errParts, r.err == nil && known && (own || bytes > c.Largest || int64(raw) > c.Largest):
-		r.err, r.pos, r.pin = nil, r.pin-1, 0
+	c.now, r.Pin = l, r.Pos+1
+	bytes := reads[code](r, l, &r.fact)
+	own := strings.HasPrefix(l.Encoding, "template") && known // the snapshot has a part of it elsewhere
+	switch raw := r.Pos - (r.Pin - 1); {
+	case r.Err == errParts, r.Err == nil && known && (own || bytes > c.Largest || int64(raw) > c.Largest):
+		r.Err, r.Pos, r.Pin = nil, r.Pin-1, 0
 		c.parts(p, *out)
-	case r.err != nil:
-		r.pin = 0
+	case r.Err != nil:
+		r.Pin = 0
 		return
-	case r.pin == 0 || raw > maxElement:
-		r.pin = 0
-		c.notWhole(out, ErrElement)
+	case r.Pin == 0 || raw > element.MaxElement:
+		r.Pin = 0
+		c.notWhole(out, element.ErrElement)
 	default:
-		out.Payload = c.keep([]byte{code}, r.buf[r.pin-1:r.pos])
-		r.pin = 0
+		out.Payload = c.keep([]byte{code}, r.Buf[r.Pin-1:r.Pos])
+		r.Pin = 0
 		c.given = append(c.given, *out)
 		r.keys++
 	}
 }
 
 // parts gives a value in parts.
-func (c *contents) parts(p *parting, out source.Content) {
+func (c *contents) parts(p *element.Parting, out source.Content) {
 	c.stick(c.flush())
 	out.RDB = 0
-	p.each = func(elements [][]byte, more bool) error {
+	p.Each = func(elements [][]byte, more bool) error {
 		out.Elements, out.More = elements, more
 		err := c.each([]source.Content{out})
 		out.Part++
 		return err
 	}
-	p.run()
-	p.finish()
+	p.Run()
+	p.Finish()
 	switch {
-	case c.reader.err != nil:
-	case p.why != nil:
-		c.notWhole(&out, p.why)
+	case c.reader.Err != nil:
+	case p.Why != nil:
+		c.notWhole(&out, p.Why)
 	default:
 		c.keys++
 	}
@@ -193,7 +196,7 @@ func (c *contents) parts(p *parting, out source.Content) {
 // notWhole notes that a value is not in what is given, or not all of it.
 func (c *contents) notWhole(k *source.Content, why error) {
 	c.incomplete = c.incomplete.Add(
-		source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", shorten(k.Name), why)).In(k.DB))
+		source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", window.Shorten(k.Name), why)).In(k.DB))
 }
 
 // start tells where the snapshot is from, once.

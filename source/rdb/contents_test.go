@@ -10,6 +10,8 @@ import (
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
+	"github.com/keywright/keywright/source/rdb/internal/element"
 )
 
 // drainContents reads whole values, those of more than largest bytes in parts.
@@ -110,7 +112,7 @@ func FuzzElements(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte, version int) {
 		n := 0
-		err := rdb.Elements(value, version, 0, func(elements [][]byte, _ bool) error { n += len(elements); return nil })
+		err := dump.Elements(value, version, 0, func(elements [][]byte, _ bool) error { n += len(elements); return nil })
 		if err == nil && n > 0 && n > 3*264*len(value) {
 			t.Errorf("%d elements of %d bytes", n, len(value))
 		}
@@ -131,7 +133,7 @@ func TestContentsOfMuch(t *testing.T) {
 		body func(*craft) *craft
 		says string
 	}{
-		"an element": {2, func(c *craft) *craft { return c.len(1).raw(blown("x", 32<<20)...) }, rdb.ErrElement.Error()},
+		"an element": {2, func(c *craft) *craft { return c.len(1).raw(blown("x", 32<<20)...) }, element.ErrElement.Error()},
 		"a packed value": {16, func(c *craft) *craft { return c.raw(blown(packed, 17<<20)...) },
 			"17825792 bytes, more than the 16777216 that are unpacked"},
 		"pending entries": {15, func(c *craft) *craft {
@@ -140,7 +142,7 @@ func TestContentsOfMuch(t *testing.T) {
 				c.raw([]byte(id)...).u64(5).len(1)
 			}
 			return c.len(1).str("consumer").u64(5).len(0)
-		}, rdb.ErrPending.Error()},
+		}, element.ErrPending.Error()},
 		"consumers": {15, func(c *craft) *craft {
 			group(c).len(0).len(1<<16 + 1)
 			for range 1<<16 + 1 {

@@ -7,12 +7,14 @@ import (
 
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
+	"github.com/keywright/keywright/source/rdb/write"
 )
 
 // A snapshot is written and read.
 func Example() {
 	var file bytes.Buffer
-	w := rdb.NewWriter(&file, rdb.VersionOf(false, 7, 0))
+	w := write.New(&file, dump.VersionOf(false, 7, 0))
 	w.Database(0, 1)
 	w.Dump([]byte("cache:product:42"), 0, []byte("\x00\x06kettle"))
 	if err := w.Close(); err != nil {

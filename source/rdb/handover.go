@@ -1,6 +1,9 @@
 package rdb
 
-import "github.com/keywright/keywright/source"
+import (
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/window"
+)
 
 // batch represents the keys that are handed over at once, and what their names and
 // values lie in besides the window.
@@ -53,7 +56,7 @@ type job struct {
 
 // hand starts the consumer. end must be called, and waits for it.
 func hand(each func([]source.Key) error, free chan<- []byte) *handover {
-	h := &handover{each: each, free: free, work: make(chan job, batches+buffers), idle: make(chan *batch, batches),
+	h := &handover{each: each, free: free, work: make(chan job, batches+window.Buffers), idle: make(chan *batch, batches),
 		done: make(chan struct{}), fail: make(chan error, 1)}
 	for range batches {
 		h.idle <- newBatch()

@@ -3,112 +3,77 @@ package rdb
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
-// layout describes how values of one type byte are stored. read passes the value,
-// fills in the facts, puts it into r.want if that is not nil, and tells the
-// estimated bytes of the value in the server's memory, -1 if they are unknown.
-type layout struct {
-	kind     source.Kind
-	encoding string
-	read     func(*reader, *layout, *source.Facts) int64
-	per      uint64 // strings per element of a table, entries per element of a packed value
-	score    scoreForm
-	version  int // of streams, of packed hashes with TTLs
-	since    int // the first version of RDB that has it
-}
-
-// scoreForm describes how the score of a sorted set's member is written.
-type scoreForm int
-
-const (
-	noScore scoreForm = iota
-	textScore
-	binaryScore
-)
-
-// layouts lists the types of Redis. A type is read in the versions of RDB that have it, and in no other: programs that
-// write an older version have types of their own under the same numbers.
-var layouts = [256]layout{
-	0: {kind: source.String, read: (*reader).str},
-	1: {kind: source.List, encoding: "quicklist", read: (*reader).oldList, per: 1},
-	2: {kind: source.Set, encoding: "hashtable", read: (*reader).table, per: 1},
-	3: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: textScore},
-	4: {kind: source.Hash, encoding: "hashtable", read: (*reader).table, per: 2},
-	5: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: binaryScore, since: 8},
-	6: {kind: source.Module, read: (*reader).oldModule, since: 7},
-	7: {kind: source.Module, read: (*reader).moduleType, since: 8},
-
-	9:  {kind: source.Hash, encoding: "zipmap", read: (*reader).packed, per: 2, since: 2},
-	10: {kind: source.List, encoding: "ziplist", read: (*reader).packed, per: 1, since: 2},
-	11: {kind: source.Set, encoding: "intset", read: (*reader).packed, per: 1, since: 2},
-	12: {kind: source.ZSet, encoding: "ziplist", read: (*reader).packed, per: 2, score: binaryScore, since: 2},
-	13: {kind: source.Hash, encoding: "ziplist", read: (*reader).packed, per: 2, since: 4},
-	14: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 1, since: 7},
-	15: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 1, since: 9},
-	16: {kind: source.Hash, encoding: "listpack", read: (*reader).packed, per: 2, since: 10},
-	17: {kind: source.ZSet, encoding: "listpack", read: (*reader).packed, per: 2, score: binaryScore, since: 10},
-	18: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 2, since: 10},
-	19: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 2, since: 10},
-	20: {kind: source.Set, encoding: "listpack", read: (*reader).packed, per: 1, since: 11},
-	21: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 3, since: 11},
-	22: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, since: 12},
-	23: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, since: 12},
-	24: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 2, since: 12},
-	25: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, version: 2, since: 12},
-	26: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 4, since: 13},
-	27: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 5, since: 13},
-	28: {kind: source.Array, encoding: "sliced-array", read: (*reader).array, since: 13},
-	29: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, since: 13},
-	30: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, version: 2, since: 13},
-	31: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, since: 13},
-	32: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, version: 2, since: 13},
-}
-
-// valkeyLayouts say what Valkey's own versions mean differently: they share
-// numbers up to 21 with Redis, and no more.
-var valkeyLayouts = func() [256]layout {
-	own := layouts
-	clear(own[22:])
-	own[22] = layout{kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 3}
-	return own
-}()
-
-func layoutsOf(valkey bool) *[256]layout {
-	if valkey {
-		return &valkeyLayouts
-	}
-	return &layouts
+// reads says for each type how its value is passed: the function fills in the facts, puts the value into r.want if that
+// is not nil, and tells the estimated bytes of the value in the server's memory, -1 if they are unknown.
+var reads = [256]func(*reader, *layout.Layout, *source.Facts) int64{
+	0:  (*reader).str,
+	1:  (*reader).oldList,
+	2:  (*reader).table,
+	3:  (*reader).table,
+	4:  (*reader).table,
+	5:  (*reader).table,
+	6:  (*reader).oldModule,
+	7:  (*reader).moduleType,
+	9:  (*reader).packed,
+	10: (*reader).packed,
+	11: (*reader).packed,
+	12: (*reader).packed,
+	13: (*reader).packed,
+	14: (*reader).quicklist,
+	15: (*reader).stream,
+	16: (*reader).packed,
+	17: (*reader).packed,
+	18: (*reader).quicklist,
+	19: (*reader).stream,
+	20: (*reader).packed,
+	21: (*reader).stream,
+	22: (*reader).expiringTable,
+	23: (*reader).expiringPacked,
+	24: (*reader).expiringTable,
+	25: (*reader).expiringPacked,
+	26: (*reader).stream,
+	27: (*reader).stream,
+	28: (*reader).array,
+	29: (*reader).templateListpack,
+	30: (*reader).templateListpack,
+	31: (*reader).templateArray,
+	32: (*reader).templateArray,
 }
 
 // str returns a string. Which encoding the server gives it depends on its bytes.
-func (r *reader) str(_ *layout, f *source.Facts) int64 {
-	t := r.text()
-	f.Elements = int64(t.size)
+func (r *reader) str(_ *layout.Layout, f *source.Facts) int64 {
+	t := r.Text()
+	f.Elements = int64(t.Size)
 	bytes := r.model.robj
-	integer := t.encoding < encodedLZF
-	if t.encoding == plain && t.stored <= 20 && r.need(int(t.stored)) {
-		integer = isInteger(r.buf[r.pos : r.pos+int(t.stored)])
+	integer := t.Encoding < window.EncodedLZF
+	if t.Encoding == window.Plain && t.Stored <= 20 && r.Need(int(t.Stored)) {
+		integer = isInteger(r.Buf[r.Pos : r.Pos+int(t.Stored)])
 	}
 	switch {
 	case integer:
 		f.Encoding = "int"
-	case t.size <= maxEmbedded:
+	case t.Size <= maxEmbedded:
 		f.Encoding = "embstr"
-		bytes = class(r.model.robj + 3 + int64(t.size) + 1)
+		bytes = class(r.model.robj + 3 + int64(t.Size) + 1)
 	default:
 		f.Encoding = "raw"
-		bytes += sds(t.size)
+		bytes += sds(t.Size)
 	}
 	if r.want != nil {
 		limit := r.limit()
-		r.want.Str = r.values.text(&r.window, t, int(limit))
-		r.cut = t.size > limit
+		r.want.Str = r.values.text(&r.Window, t, int(limit))
+		r.cut = t.Size > limit
 		return bytes
 	}
-	r.skip(t.stored)
+	r.Skip(t.Stored)
 	return bytes
 }
 
@@ -142,18 +107,18 @@ func isInteger(p []byte) bool {
 }
 
 // table returns a set, hash or sorted set that is stored element by element.
-func (r *reader) table(l *layout, f *source.Facts) int64 {
-	n := r.count()
-	f.Elements = clamp(n)
-	bytes := r.model.table(l.kind, n)
-	for i := uint64(0); i < n && r.err == nil; i++ {
+func (r *reader) table(l *layout.Layout, f *source.Facts) int64 {
+	n := r.Count()
+	f.Elements = window.Clamp(n)
+	bytes := r.model.table(l.Kind, n)
+	for i := uint64(0); i < n && r.Err == nil; i++ {
 		keep := r.keeps(r.spread(i, n))
 		elements, scores := r.held()
-		for range l.per {
+		for range l.Per {
 			bytes += sds(r.element(keep))
 		}
-		if l.score != noScore {
-			if score := r.score(l.score); keep {
+		if l.Score != layout.NoScore {
+			if score := r.score(l.Score); keep {
 				r.want.Scores = append(r.want.Scores, score)
 			}
 		}
@@ -164,27 +129,27 @@ func (r *reader) table(l *layout, f *source.Facts) int64 {
 
 // element passes a string, or takes it into the value, and tells its size.
 func (r *reader) element(keep bool) uint64 {
-	return r.elementOf(r.text(), keep)
+	return r.elementOf(r.Text(), keep)
 }
 
-func (r *reader) elementOf(t text, keep bool) uint64 {
-	if keep && t.size > r.limit() {
+func (r *reader) elementOf(t window.Text, keep bool) uint64 {
+	if keep && t.Size > r.limit() {
 		r.long, keep = true, false
 	}
 	if keep {
-		r.want.Elements = append(r.want.Elements, r.values.text(&r.window, t, int(r.limit())))
-		return t.size
+		r.want.Elements = append(r.want.Elements, r.values.text(&r.Window, t, int(r.limit())))
+		return t.Size
 	}
-	r.skip(t.stored)
-	return t.size
+	r.Skip(t.Stored)
+	return t.Size
 }
 
 // oldList returns a list as Redis before 3.2 wrote long ones.
-func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
-	n := r.count()
-	f.Elements = clamp(n)
+func (r *reader) oldList(_ *layout.Layout, f *source.Facts) int64 {
+	n := r.Count()
+	f.Elements = window.Clamp(n)
 	var sum uint64
-	for i := uint64(0); i < n && r.err == nil; i++ {
+	for i := uint64(0); i < n && r.Err == nil; i++ {
 		elements, scores := r.held()
 		sum += r.element(r.keeps(r.atEnds(i, n))) + 2
 		r.endElement(elements, scores)
@@ -192,49 +157,49 @@ func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
 	return r.model.list([]uint64{sum})
 }
 
-// expiringTable returns a hash some of whose fields expire. Version 1 writes the
+// ExpiringTable returns a hash some of whose fields expire. Version 1 writes the
 // expiry before the field, 2 relative to the least of them, which comes first;
 // 3 is Valkey's: it follows the value.
-func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
-	if l.version == 2 {
-		r.skip(8)
+func (r *reader) expiringTable(l *layout.Layout, f *source.Facts) int64 {
+	if l.Version == 2 {
+		r.Skip(8)
 	}
-	n := r.count()
-	f.Elements = clamp(n)
+	n := r.Count()
+	f.Elements = window.Clamp(n)
 	bytes := r.model.table(source.Hash, n)
-	for i := uint64(0); i < n && r.err == nil; i++ {
+	for i := uint64(0); i < n && r.Err == nil; i++ {
 		keep := r.keeps(r.spread(i, n))
 		elements, scores := r.held()
-		if l.version < 3 {
-			r.count()
+		if l.Version < 3 {
+			r.Count()
 		}
 		bytes += sds(r.element(keep)) + sds(r.element(keep))
-		if l.version == 3 {
-			r.skip(8)
+		if l.Version == 3 {
+			r.Skip(8)
 		}
 		r.endElement(elements, scores)
 	}
 	return bytes
 }
 
-func (r *reader) expiringPacked(l *layout, f *source.Facts) int64 {
-	if l.version == 2 {
-		r.skip(8)
+func (r *reader) expiringPacked(l *layout.Layout, f *source.Facts) int64 {
+	if l.Version == 2 {
+		r.Skip(8)
 	}
 	return r.packed(l, f)
 }
 
 // oldModule returns what the release candidates of Redis 4 wrote: without framing.
-func (r *reader) oldModule(*layout, *source.Facts) int64 {
-	r.fail(fmt.Errorf("a module's value of type 6, which has no length and is %w", ErrUnknown))
+func (r *reader) oldModule(*layout.Layout, *source.Facts) int64 {
+	r.Fail(fmt.Errorf("a module's value of type 6, which has no length and is %w", window.ErrUnknown))
 	return -1
 }
 
-func (r *reader) moduleType(_ *layout, f *source.Facts) int64 {
-	f.Encoding = r.moduleName(r.count())
-	start := r.offset()
+func (r *reader) moduleType(_ *layout.Layout, f *source.Facts) int64 {
+	f.Encoding = r.moduleName(r.Count())
+	start := r.Offset()
 	r.moduleValue()
-	return r.model.robj + r.offset() - start
+	return r.model.robj + r.Offset() - start
 }
 
 // Tags of an array's elements.
@@ -246,57 +211,57 @@ const (
 )
 
 // array returns the type of Redis 8.8: a sparse sequence of strings.
-func (r *reader) array(_ *layout, f *source.Facts) int64 {
-	start := r.offset()
-	n := r.count()
-	f.Elements = clamp(n)
-	switch cursor := r.count(); cursor {
+func (r *reader) array(_ *layout.Layout, f *source.Facts) int64 {
+	start := r.Offset()
+	n := r.Count()
+	f.Elements = window.Clamp(n)
+	switch cursor := r.Count(); cursor {
 	case 0:
 	case 1:
-		r.count()
+		r.Count()
 	default:
-		r.failf("an array whose flag of an insert cursor is %d", cursor)
+		r.Failf("an array whose flag of an insert cursor is %d", cursor)
 	}
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		r.count() // index
-		switch tag := r.count(); tag {
+	for i := uint64(0); i < n && r.Err == nil; i++ {
+		r.Count() // index
+		switch tag := r.Count(); tag {
 		case arrayText, arrayShort:
-			r.skipText()
+			r.SkipText()
 		case arrayInt, arrayFloat:
-			r.skip(8)
+			r.Skip(8)
 		default:
-			r.failf("an array's element with tag %d, which is %w", tag, ErrUnknown)
+			r.Failf("an array's element with tag %d, which is %w", tag, window.ErrUnknown)
 		}
 	}
-	return r.model.robj + r.offset() - start
+	return r.model.robj + r.Offset() - start
 }
 
 // templateListpack returns a hash whose field names lie in a template: in one of the
 // snapshot's (version 2, whose listpack begins with its id), or before it.
-func (r *reader) templateListpack(l *layout, f *source.Facts) int64 {
+func (r *reader) templateListpack(l *layout.Layout, f *source.Facts) int64 {
 	var names []string
-	if l.version != 2 {
+	if l.Version != 2 {
 		names = r.ownTemplate()
 	}
-	t := r.text()
-	bytes := r.model.robj + class(int64(t.size))
+	t := r.Text()
+	bytes := r.model.robj + class(int64(t.Size))
 	if r.want != nil {
-		blob := r.values.text(&r.window, t, maxWalked)
+		blob := r.values.text(&r.Window, t, packed.MaxWalked)
 		f.Elements = templated(l, blob)
-		r.templateValues(blob, names, l.version == 2)
+		r.templateValues(blob, names, l.Version == 2)
 		return bytes
 	}
-	r.values.glimpse(&r.window, t, listpackHead, func(blob []byte) { f.Elements = templated(l, blob) })
+	r.values.glimpse(&r.Window, t, packed.ListpackHead, func(blob []byte) { f.Elements = templated(l, blob) })
 	return bytes
 }
 
 // templated returns the number of fields of a hash, by the head of its listpack.
-func templated(l *layout, blob []byte) int64 {
-	entries := int64(uncounted)
-	if len(blob) >= listpackHead {
+func templated(l *layout.Layout, blob []byte) int64 {
+	entries := int64(packed.Uncounted)
+	if len(blob) >= packed.ListpackHead {
 		entries = int64(binary.LittleEndian.Uint16(blob[4:]))
 	}
-	if l.version == 2 {
+	if l.Version == 2 {
 		entries-- // the id
 	}
 	return entries
@@ -305,27 +270,27 @@ func templated(l *layout, blob []byte) int64 {
 // ownTemplate reads the field names of one hash.
 func (r *reader) ownTemplate() (names []string) {
 	size := 0
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		t := r.text()
-		if size += int(min(t.size, maxTemplates)) + nameCost; size > maxTemplates {
-			r.failf("a hash template of more than %d bytes", maxTemplates)
+	for n := r.Count(); n > 0 && r.Err == nil; n-- {
+		t := r.Text()
+		if size += int(min(t.Size, maxTemplates)) + nameCost; size > maxTemplates {
+			r.Failf("a hash template of more than %d bytes", maxTemplates)
 			break
 		}
 		if r.want == nil || len(names) >= maxFields {
-			r.skip(t.stored)
+			r.Skip(t.Stored)
 			continue
 		}
-		names = append(names, string(r.body(t, nil, source.SampleString)))
+		names = append(names, string(r.Body(t, nil, source.SampleString)))
 	}
 	return names
 }
 
 func (r *reader) templateValues(blob []byte, names []string, byID bool) {
 	i := 0
-	walkListpack(blob, func(v []byte) bool {
+	packed.WalkListpack(blob, func(v []byte) bool {
 		if byID {
 			byID = false
-			id, _ := parseUint(v)
+			id, _ := strconv.ParseUint(string(v), 10, 64)
 			names = r.templates[id]
 			return true
 		}
@@ -341,12 +306,12 @@ func (r *reader) templateValues(blob []byte, names []string, byID bool) {
 }
 
 // templateArray returns a hash whose values stand one by one.
-func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
-	if l.version != 2 {
-		n := r.count()
-		f.Elements = clamp(n)
+func (r *reader) templateArray(l *layout.Layout, f *source.Facts) int64 {
+	if l.Version != 2 {
+		n := r.Count()
+		f.Elements = window.Clamp(n)
 		bytes := r.model.table(source.Hash, n)
-		for i := uint64(0); i < n && r.err == nil; i++ {
+		for i := uint64(0); i < n && r.Err == nil; i++ {
 			keep := r.keeps(r.spread(i, n))
 			elements, scores := r.held()
 			bytes += sds(r.element(keep)) + sds(r.element(keep))
@@ -354,10 +319,10 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 		}
 		return bytes
 	}
-	id := r.count()
+	id := r.Count()
 	names, known := r.templates[id]
 	if !known {
-		r.failf("a hash of template %d, which the snapshot does not have", id)
+		r.Failf("a hash of template %d, which the snapshot does not have", id)
 		return -1
 	}
 	f.Elements = int64(len(names))
@@ -373,10 +338,3 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 	}
 	return bytes
 }
-
-// KindOf returns the kind of a value whose encoding begins with a type byte, as in what
-// DUMP returns; Unknown if this version does not know it.
-func KindOf(typeByte byte, valkey bool) source.Kind { return layoutsOf(valkey)[typeByte].kind }
-
-// OfValkey reports whether an RDB version is one in which valkey has layouts of its own.
-func OfValkey(version int) bool { return version >= newestValkey }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Two opcodes whose meaning depends on the family: 242 is a hash template in
@@ -34,30 +35,28 @@ var opcodes = [256]opcode{
 	245:       {(*reader).function, 10},
 	246:       {(*reader).oldFunction, 10},
 	247:       {(*reader).moduleAux, 9},
-	248:       {func(r *reader) { r.idle = clamp(r.count()) }, 9},
-	249:       {func(r *reader) { r.freq = int(r.byte()) }, 9},
+	248:       {func(r *reader) { r.idle = window.Clamp(r.Count()) }, 9},
+	249:       {func(r *reader) { r.freq = int(r.Byte()) }, 9},
 	250:       {(*reader).auxiliary, 7},
 	251:       {(*reader).sizes, 7},
 	252:       {(*reader).expiryMS, 3},
-	253:       {func(r *reader) { r.expiry = int64(int32(r.uint32())) * 1000 }, 1},
+	253:       {func(r *reader) { r.expiry = int64(int32(r.Uint32())) * 1000 }, 1},
 	254:       {(*reader).selectDB, 1},
 	255:       {(*reader).finish, 1},
 }
 
-func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
-
 // expiryMS is little endian since version 9; before, it was in the order of
 // the machine that wrote it, which was little endian too wherever it mattered.
 func (r *reader) expiryMS() {
-	if r.expiry = int64(r.uint64()); r.expiry < 0 {
+	if r.expiry = int64(r.Uint64()); r.expiry < 0 {
 		r.expiry = 0 // long past
 	}
 }
 
 func (r *reader) selectDB() {
-	db := r.count()
+	db := r.Count()
 	if db > math.MaxInt32 {
-		r.failf("database %d", db)
+		r.Failf("database %d", db)
 		return
 	}
 	r.db = int(db)
@@ -67,8 +66,8 @@ func (r *reader) selectDB() {
 
 // sizes are how many keys the database has: a hint, which a file may lie about.
 func (r *reader) sizes() {
-	keys := r.count()
-	r.count() // with a TTL
+	keys := r.Count()
+	r.Count() // with a TTL
 	if r.skipsDB || keys > 1<<40 {
 		return
 	}
@@ -113,18 +112,18 @@ const maxAux = 64
 // about the key that follows or the one before. What belongs to the next key lasts over it, as in the loader of
 // servers.
 func (r *reader) auxiliary() {
-	name := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
+	name := string(r.Body(r.Text(), make([]byte, 0, maxAux), maxAux))
 	read, known := fields[name]
 	if !known {
 		r.unknownField(name)
 	}
 	if read == nil && len(r.aux) == maxAux {
-		r.skipText()
+		r.SkipText()
 		return
 	}
-	value := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
+	value := string(r.Body(r.Text(), make([]byte, 0, maxAux), maxAux))
 	switch {
-	case r.err != nil:
+	case r.Err != nil:
 	case read != nil:
 		read(r, name, value)
 	default:
@@ -164,16 +163,16 @@ func (r *reader) unknownField(name string) {
 
 func (r *reader) slotInfo() {
 	for range 3 { // the slot, its keys, those with a TTL
-		r.count()
+		r.Count()
 	}
 }
 
 // slotImport: keys of these slots are on their way in and not served yet.
 func (r *reader) slotImport() {
-	r.skipText()
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		r.count()
-		r.count()
+	r.SkipText()
+	for n := r.Count(); n > 0 && r.Err == nil; n-- {
+		r.Count()
+		r.Count()
 	}
 	r.note("slots were being imported when the snapshot was made: their keys are counted, though not served yet")
 }
@@ -188,13 +187,13 @@ func (r *reader) note(text string) {
 // function is a library of functions, as its source.
 func (r *reader) function() {
 	r.libraries++
-	t := r.text()
+	t := r.Text()
 	if c := r.contents; c == nil || c.Library == nil {
-		r.skip(t.stored)
-	} else if t.size > source.MaxLibrary {
+		r.Skip(t.Stored)
+	} else if t.Size > source.MaxLibrary {
 		c.larger++
-		r.skip(t.stored)
-	} else if code := r.body(t, nil, source.MaxLibrary); r.err == nil {
+		r.Skip(t.Stored)
+	} else if code := r.Body(t, nil, source.MaxLibrary); r.Err == nil {
 		r.stick(c.library(code))
 	}
 }
@@ -204,31 +203,31 @@ func (r *reader) oldFunction() {
 	if r.libraries++; r.contents != nil {
 		r.contents.older++
 	}
-	r.skipText() // name
-	r.skipText() // engine
-	if r.count() > 0 {
-		r.skipText() // description
+	r.SkipText() // name
+	r.SkipText() // engine
+	if r.Count() > 0 {
+		r.SkipText() // description
 	}
-	r.skipText() // code
+	r.SkipText() // code
 }
 
 func (r *reader) moduleAux() {
-	if name := r.moduleName(r.count()); r.err == nil && !slices.Contains(r.modules, name) && len(r.modules) < maxAux {
+	if name := r.moduleName(r.Count()); r.Err == nil && !slices.Contains(r.modules, name) && len(r.modules) < maxAux {
 		r.modules = append(r.modules, name)
 	}
-	if op := r.count(); op != moduleUint {
-		r.failf("a module's auxiliary data that begin with %d, not with when they are for", op)
+	if op := r.Count(); op != moduleUint {
+		r.Failf("a module's auxiliary data that begin with %d, not with when they are for", op)
 		return
 	}
-	r.count()
+	r.Count()
 	r.moduleValue()
 }
 
 // keyMeta is what modules keep of the key that follows: classes, each with a
 // number and a value in the framing of modules.
 func (r *reader) keyMeta() {
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		r.uint32()
+	for n := r.Count(); n > 0 && r.Err == nil; n-- {
+		r.Uint32()
 		r.moduleValue()
 		r.meta = true
 	}
@@ -246,24 +245,24 @@ const (
 // would be too much.
 func (r *reader) fits(bytes int) bool {
 	if r.templated += bytes; r.templated > maxTemplates {
-		r.failf("hash templates of more than %d bytes", maxTemplates)
+		r.Failf("hash templates of more than %d bytes", maxTemplates)
 	}
-	return r.err == nil
+	return r.Err == nil
 }
 
 // hashTemplate is a list of field names that hashes of the snapshot refer to.
 func (r *reader) hashTemplate() {
-	id := r.count()
+	id := r.Count()
 	if !r.fits(templateCost) {
 		return
 	}
 	fields := []string{}
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		t := r.text()
-		if !r.fits(int(min(t.size, maxTemplates)) + nameCost) {
+	for n := r.Count(); n > 0 && r.Err == nil; n-- {
+		t := r.Text()
+		if !r.fits(int(min(t.Size, maxTemplates)) + nameCost) {
 			return
 		}
-		fields = append(fields, string(r.body(t, nil, maxTemplates)))
+		fields = append(fields, string(r.Body(t, nil, maxTemplates)))
 	}
 	if r.templates == nil {
 		r.templates = map[uint64][]string{}
@@ -278,14 +277,14 @@ func (r *reader) finish() {
 		r.trailing()
 		return
 	}
-	want := r.sum()
-	p := r.take(8)
+	want := r.Sum()
+	p := r.Take(8)
 	if p == nil {
 		return
 	}
 	// 0 is of a server that is configured to write none.
 	if got := binary.LittleEndian.Uint64(p); r.sums && got != 0 && got != want {
-		r.err = &Error{Offset: r.offset() - 8,
+		r.Err = &window.Error{Offset: r.Offset() - 8,
 			Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
 		return
 	} else if r.sums && got == 0 {
@@ -308,7 +307,7 @@ func (r *reader) trailing() {
 	case follows == nil && r.aux["aof-base"] == "1":
 		r.follow(0, "the snapshot is the base of an append-only folder, and the commands in the other files came after it")
 	}
-	if !r.more() || r.endMark() {
+	if !r.More() || r.endMark() {
 		return
 	}
 	if r.aux["aof-preamble"] == "1" || r.aux["aof-base"] == "1" {
@@ -331,17 +330,17 @@ const markSize = 40
 // endMark reports whether all that follows is such a mark, which a program that wrote down what came over a replication
 // link left in the file.
 func (r *reader) endMark() bool {
-	before := r.err
-	if !r.need(markSize) {
-		r.err = before // less than a mark follows
+	before := r.Err
+	if !r.Need(markSize) {
+		r.Err = before // less than a mark follows
 		return false
 	}
-	if bytes.ContainsFunc(r.buf[r.pos:r.pos+markSize], func(c rune) bool {
+	if bytes.ContainsFunc(r.Buf[r.Pos:r.Pos+markSize], func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'f')
 	}) {
 		return false
 	}
-	if r.pos += markSize; r.more() {
+	if r.Pos += markSize; r.More() {
 		return false
 	}
 	r.note("the mark that ends a snapshot on a replication link follows it")
@@ -360,20 +359,20 @@ const (
 
 // moduleValue passes a value by its own framing.
 func (r *reader) moduleValue() {
-	for r.err == nil {
-		switch op := r.count(); op {
+	for r.Err == nil {
+		switch op := r.Count(); op {
 		case moduleEnd:
 			return
 		case moduleInt, moduleUint:
-			r.count()
+			r.Count()
 		case moduleFloat:
-			r.skip(4)
+			r.Skip(4)
 		case moduleDouble:
-			r.skip(8)
+			r.Skip(8)
 		case moduleString:
-			r.skipText()
+			r.SkipText()
 		default:
-			r.failf("opcode %d in a module's value, which no version writes", op)
+			r.Failf("opcode %d in a module's value, which no version writes", op)
 		}
 	}
 }

@@ -1,122 +1,84 @@
 package rdb
 
 import (
-	"encoding/binary"
-	"errors"
 	"math"
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
-
-// Heads of packed values: a listpack has its bytes and its entries, a ziplist
-// also the offset of its tail, an intset the bytes of a number and how many.
-const (
-	listpackHead = 6
-	ziplistHead  = 10
-	intsetHead   = 8
-	maxHead      = ziplistHead
-)
-
-// uncounted is the count that says: walk it.
-const uncounted = math.MaxUint16
-
-// packing represents a form that many elements share one string in.
-type packing struct {
-	head int
-	size func(head []byte) uint64             // in bytes, as the head has it
-	n    func(head []byte) (uint64, bool)     // entries; false: walk it
-	walk func([]byte, func([]byte) bool) bool // false: makes no sense
-}
-
-var packings = map[string]*packing{
-	"listpack":   {listpackHead, size32, func(h []byte) (uint64, bool) { return short(h[4:]) }, walkListpack},
-	"listpackex": {listpackHead, size32, func(h []byte) (uint64, bool) { return short(h[4:]) }, walkListpack},
-	"ziplist":    {ziplistHead, size32, func(h []byte) (uint64, bool) { return short(h[8:]) }, walkZiplist},
-	"intset": {intsetHead, func(h []byte) uint64 {
-		return intsetHead + uint64(binary.LittleEndian.Uint32(h))*uint64(binary.LittleEndian.Uint32(h[4:]))
-	}, func(h []byte) (uint64, bool) { return uint64(binary.LittleEndian.Uint32(h[4:])), true }, walkIntset},
-	"zipmap": {1, nil, func(h []byte) (uint64, bool) { return 2 * uint64(h[0]), h[0] < 254 }, walkZipmap},
-}
-
-func size32(h []byte) uint64 { return uint64(binary.LittleEndian.Uint32(h)) }
-
-func short(h []byte) (uint64, bool) {
-	n := binary.LittleEndian.Uint16(h)
-	return uint64(n), n != uncounted
-}
 
 // packed returns a value whose elements share one string: a listpack, a ziplist, an
 // intset or a zipmap.
-func (r *reader) packed(l *layout, f *source.Facts) int64 {
-	form := packings[l.encoding]
-	t := r.text()
-	bytes := r.model.robj + class(int64(t.size))
+func (r *reader) packed(l *layout.Layout, f *source.Facts) int64 {
+	form := packed.Packings[l.Encoding]
+	t := r.Text()
+	bytes := r.model.robj + class(int64(t.Size))
 	n, ok := r.entries(form, t)
 	switch {
-	case r.err != nil:
+	case r.Err != nil:
 	case r.want != nil:
-		blob := r.values.text(&r.window, t, maxWalked)
+		blob := r.values.text(&r.Window, t, packed.MaxWalked)
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
-		r.unpack(l, form, blob, n/l.per)
+		r.unpack(l, form, blob, n/l.Per)
 	case !ok:
-		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
+		r.values.glimpse(&r.Window, t, packed.MaxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	default:
-		r.skip(t.stored)
+		r.Skip(t.Stored)
 	}
-	f.Elements = clamp(n / l.per)
-	if l.encoding == "ziplist" && l.kind == source.List {
-		bytes = r.model.list([]uint64{t.size})
+	f.Elements = window.Clamp(n / l.Per)
+	if l.Encoding == "ziplist" && l.Kind == source.List {
+		bytes = r.model.list([]uint64{t.Size})
 	}
 	return bytes
 }
 
 // entries reads the head of a packed value that comes next, and holds it
 // against the size the string has.
-func (r *reader) entries(form *packing, t text) (uint64, bool) {
-	h := r.first(t, r.packedHead[:form.head])
-	if r.err != nil {
+func (r *reader) entries(form *packed.Packing, t window.Text) (uint64, bool) {
+	h := r.First(t, r.packedHead[:form.Head])
+	if r.Err != nil {
 		return 0, false
 	}
-	if len(h) < form.head {
-		r.failf("a packed value of %d bytes, less than its head", t.size)
+	if len(h) < form.Head {
+		r.Failf("a packed value of %d bytes, less than its head", t.Size)
 		return 0, false
 	}
-	if form.size != nil && form.size(h) != t.size {
-		r.failf("a packed value of %d bytes whose head says %d", t.size, form.size(h))
+	if form.Size != nil && form.Size(h) != t.Size {
+		r.Failf("a packed value of %d bytes whose head says %d", t.Size, form.Size(h))
 		return 0, false
 	}
-	return form.n(h)
+	return form.N(h)
 }
 
 // walked counts the entries of a value whose head cannot.
-func (r *reader) walked(form *packing, blob []byte, t text) uint64 {
-	if uint64(len(blob)) < t.size {
-		r.failf("a packed value of %d bytes without a count, more than the %d that are walked", t.size, maxWalked)
+func (r *reader) walked(form *packed.Packing, blob []byte, t window.Text) uint64 {
+	if uint64(len(blob)) < t.Size {
+		r.Failf("a packed value of %d bytes without a count, more than the %d that are walked", t.Size, packed.MaxWalked)
 		return 0
 	}
 	n := uint64(0)
-	if !form.walk(blob, func([]byte) bool { n++; return true }) {
-		r.fail(errPacked)
+	if !form.Walk(blob, func([]byte) bool { n++; return true }) {
+		r.Fail(packed.ErrPacked)
 	}
 	return n
 }
 
-var errPacked = errors.New("a packed value whose entries make no sense")
-
 // unpack puts those of the n elements of a packed value that a sample has, or
 // all of them, into r.want.
-func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
+func (r *reader) unpack(l *layout.Layout, form *packed.Packing, blob []byte, n uint64) {
 	i, keep := uint64(0), false
 	elements, scores := 0, 0
-	form.walk(blob, func(v []byte) bool {
-		place := i % l.per
+	form.Walk(blob, func(v []byte) bool {
+		place := i % l.Per
 		if place == 0 {
-			picked := r.spread(i/l.per, n)
-			if l.kind == source.List {
-				picked = r.atEnds(i/l.per, n)
+			picked := r.spread(i/l.Per, n)
+			if l.Kind == source.List {
+				picked = r.atEnds(i/l.Per, n)
 			}
 			keep = r.keeps(picked)
 			elements, scores = r.held()
@@ -124,7 +86,7 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
 		i++
 		switch {
 		case !keep || place == 2: // when the field expires
-		case place == 1 && l.score != noScore:
+		case place == 1 && l.Score != layout.NoScore:
 			score, err := strconv.ParseFloat(string(v), 64)
 			if err != nil {
 				score = math.NaN()
@@ -133,7 +95,7 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
 		default:
 			r.takeOne(v)
 		}
-		if keep && i%l.per == 0 {
+		if keep && i%l.Per == 0 {
 			r.endElement(elements, scores)
 		}
 		return true
@@ -151,28 +113,28 @@ func (r *reader) takeOne(v []byte) {
 
 // quicklist returns a list of packed nodes: ziplists (version 1), or listpacks and
 // single long elements (2).
-func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
-	nodes := r.count()
+func (r *reader) quicklist(l *layout.Layout, f *source.Facts) int64 {
+	nodes := r.Count()
 	f.Elements = 0
 	var bytes, single int64
-	for i := uint64(0); i < nodes && r.err == nil; i++ {
-		form, plainNode := packings["ziplist"], false
-		if l.version == 2 {
-			form = packings["listpack"]
-			switch container := r.count(); container {
+	for i := uint64(0); i < nodes && r.Err == nil; i++ {
+		form, plainNode := packed.Packings["ziplist"], false
+		if l.Version == 2 {
+			form = packed.Packings["listpack"]
+			switch container := r.Count(); container {
 			case 1:
 				plainNode = true
 			case 2:
 			default:
-				r.failf("a list's node of kind %d, which is %w", container, ErrUnknown)
+				r.Failf("a list's node of kind %d, which is %w", container, window.ErrUnknown)
 			}
 		}
-		t := r.text()
-		if r.err != nil {
+		t := r.Text()
+		if r.Err != nil {
 			break
 		}
-		single = int64(t.size)
-		bytes += r.model.listNode + class(int64(t.size))
+		single = int64(t.Size)
+		bytes += r.model.listNode + class(int64(t.Size))
 		const half = source.SampleMembers / 2 // every node has an element at least
 		keep := r.keeps(r.req.Part != nil || f.Elements < half || i+half >= nodes)
 		if plainNode {
@@ -182,7 +144,7 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 			r.endElement(elements, scores)
 			continue
 		}
-		f.Elements += clamp(r.listNode(form, t, keep))
+		f.Elements += window.Clamp(r.listNode(form, t, keep))
 	}
 	r.ends()
 	if nodes == 1 && r.model.smallLists && single <= maxSmallList {
@@ -197,233 +159,22 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 const maxSmallList = 8 << 10
 
 // listNode reads a node of a list, or passes it, and tells its elements.
-func (r *reader) listNode(form *packing, t text, keep bool) uint64 {
+func (r *reader) listNode(form *packed.Packing, t window.Text, keep bool) uint64 {
 	n, ok := r.entries(form, t)
 	switch {
-	case r.err != nil || ok && !keep:
-		r.skip(t.stored)
+	case r.Err != nil || ok && !keep:
+		r.Skip(t.Stored)
 	case keep:
-		blob := r.values.text(&r.window, t, maxWalked)
+		blob := r.values.text(&r.Window, t, packed.MaxWalked)
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
 		r.unpack(&listNodes, form, blob, n)
 	default:
-		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
+		r.values.glimpse(&r.Window, t, packed.MaxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	}
 	return n
 }
 
 // listNodes is the layout of a node of a list.
-var listNodes = layout{kind: source.List, per: 1}
-
-func walkIntset(p []byte, each func([]byte) bool) bool {
-	if len(p) < intsetHead {
-		return false
-	}
-	width := int(binary.LittleEndian.Uint32(p))
-	var space [20]byte
-	for p = p[intsetHead:]; len(p) >= width; p = p[width:] {
-		var v int64
-		switch width {
-		case 2:
-			v = int64(int16(binary.LittleEndian.Uint16(p)))
-		case 4:
-			v = int64(int32(binary.LittleEndian.Uint32(p)))
-		case 8:
-			v = int64(binary.LittleEndian.Uint64(p))
-		default:
-			return false
-		}
-		if !each(strconv.AppendInt(space[:0], v, 10)) {
-			return true
-		}
-	}
-	return len(p) == 0
-}
-
-// walkZipmap: a length byte per string (254: four bytes follow), and after a
-// value's length one byte that says how many bytes lie unused after it.
-func walkZipmap(p []byte, each func([]byte) bool) bool {
-	if len(p) == 0 {
-		return false
-	}
-	p = p[1:]
-	for place := 0; len(p) > 0 && p[0] != 255; place++ {
-		n, head := int(p[0]), 1
-		if n == 254 {
-			if len(p) < 5 {
-				return false
-			}
-			n, head = int(binary.LittleEndian.Uint32(p[1:])), 5
-		}
-		free := 0
-		if place%2 == 1 {
-			if len(p) <= head {
-				return false
-			}
-			free = int(p[head])
-			head++
-		}
-		if n < 0 || n > len(p) || head+n+free > len(p) {
-			return false
-		}
-		if !each(p[head : head+n]) {
-			return true
-		}
-		p = p[head+n+free:]
-	}
-	return len(p) > 0
-}
-
-// walkListpack visits the entries of a listpack, integers in decimal. See
-// https://github.com/antirez/listpack/blob/master/listpack.md.
-func walkListpack(p []byte, each func([]byte) bool) bool {
-	if len(p) < listpackHead+1 {
-		return false
-	}
-	p = p[listpackHead:]
-	var space [20]byte
-	for len(p) > 0 && p[0] != 0xff {
-		v, size := listpackEntry(p, &space)
-		if size == 0 || size > len(p) {
-			return false
-		}
-		if !each(v) {
-			return true
-		}
-		p = p[size:]
-		back := backSize(size)
-		if len(p) < back {
-			return false
-		}
-		p = p[back:]
-	}
-	return len(p) > 0
-}
-
-// backSize returns the bytes of the length after an entry, seven bits each.
-func backSize(size int) int {
-	n := 1
-	for ; size > 127; size >>= 7 {
-		n++
-	}
-	return n
-}
-
-// listpackEntry returns the entry p begins with, and its bytes without the length
-// after it; 0 if it makes no sense.
-func listpackEntry(p []byte, space *[20]byte) ([]byte, int) {
-	b := p[0]
-	body := func(head, n int) ([]byte, int) {
-		if n < 0 || head+n > len(p) {
-			return nil, 0
-		}
-		return p[head : head+n], head + n
-	}
-	integer := func(width int) ([]byte, int) {
-		if len(p) < 1+width {
-			return nil, 0
-		}
-		var u uint64
-		for i := width; i > 0; i-- {
-			u = u<<8 | uint64(p[i])
-		}
-		shift := 64 - 8*width
-		return strconv.AppendInt(space[:0], int64(u<<shift)>>shift, 10), 1 + width
-	}
-	switch {
-	case b < 0x80:
-		return strconv.AppendInt(space[:0], int64(b), 10), 1
-	case b < 0xc0:
-		return body(1, int(b&0x3f))
-	case b < 0xe0:
-		if len(p) < 2 {
-			return nil, 0
-		}
-		u := uint64(b&0x1f)<<8 | uint64(p[1])
-		return strconv.AppendInt(space[:0], int64(u<<51)>>51, 10), 2
-	case b < 0xf0:
-		if len(p) < 2 {
-			return nil, 0
-		}
-		return body(2, int(b&0x0f)<<8|int(p[1]))
-	case b == 0xf0:
-		if len(p) < 5 {
-			return nil, 0
-		}
-		return body(5, int(binary.LittleEndian.Uint32(p[1:])))
-	case b <= 0xf4:
-		return integer([...]int{2, 3, 4, 8}[b-0xf1])
-	}
-	return nil, 0
-}
-
-// walkZiplist visits the entries of a ziplist. See the head of Redis'
-// src/ziplist.c.
-func walkZiplist(p []byte, each func([]byte) bool) bool {
-	if len(p) < ziplistHead+1 {
-		return false
-	}
-	p = p[ziplistHead:]
-	var space [20]byte
-	for len(p) > 0 && p[0] != 0xff {
-		back := 1
-		if p[0] == 0xfe {
-			back = 5
-		}
-		if len(p) <= back {
-			return false
-		}
-		p = p[back:]
-		v, size := ziplistEntry(p, &space)
-		if size == 0 || size > len(p) {
-			return false
-		}
-		if !each(v) {
-			return true
-		}
-		p = p[size:]
-	}
-	return len(p) > 0
-}
-
-func ziplistEntry(p []byte, space *[20]byte) ([]byte, int) {
-	b := p[0]
-	body := func(head, n int) ([]byte, int) {
-		if n < 0 || head+n > len(p) {
-			return nil, 0
-		}
-		return p[head : head+n], head + n
-	}
-	switch b >> 6 {
-	case 0:
-		return body(1, int(b))
-	case 1:
-		if len(p) < 2 {
-			return nil, 0
-		}
-		return body(2, int(b&0x3f)<<8|int(p[1]))
-	case 2:
-		if len(p) < 5 {
-			return nil, 0
-		}
-		return body(5, int(binary.BigEndian.Uint32(p[1:])))
-	}
-	if b >= 0xf1 && b <= 0xfd {
-		return strconv.AppendInt(space[:0], int64(b&0x0f)-1, 10), 1
-	}
-	width, known := ziplistWidths[b]
-	if !known || len(p) < 1+width {
-		return nil, 0
-	}
-	var u uint64
-	for i := width; i > 0; i-- {
-		u = u<<8 | uint64(p[i])
-	}
-	shift := 64 - 8*width
-	return strconv.AppendInt(space[:0], int64(u<<shift)>>shift, 10), 1 + width
-}
-
-// ziplistWidths lists the bytes of integers.
-var ziplistWidths = map[byte]int{0xc0: 2, 0xd0: 4, 0xe0: 8, 0xf0: 3, 0xfe: 1}
+var listNodes = layout.Layout{Kind: source.List, Per: 1}

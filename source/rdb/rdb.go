@@ -21,11 +21,11 @@ package rdb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Options say how to read.
@@ -63,37 +63,21 @@ func New(in io.Reader, options Options) *Source {
 }
 
 // Error represents a snapshot that cannot be read further.
-type Error struct {
-	Offset int64  // of the first byte that makes no sense, in the uncompressed snapshot
-	Key    []byte // whose value it lies in; nil: in none
-	Err    error
-}
-
-func (e *Error) Error() string {
-	if e.Key != nil {
-		return fmt.Sprintf("byte %d, in the value of %q: %v", e.Offset, shorten(e.Key), e.Err)
-	}
-	return fmt.Sprintf("byte %d: %v", e.Offset, e.Err)
-}
-
-// Unwrap gives the reason: one of the errors below, or what the reader said.
-func (e *Error) Unwrap() error { return e.Err }
+type Error = window.Error
 
 // Errors that a caller may want to tell apart.
 var (
 	ErrNotRDB    = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
-	ErrTruncated = errors.New("the snapshot ends in the middle: it was cut, or is still being written")
+	ErrTruncated = window.ErrTruncated
 	ErrChecksum  = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
-	ErrUnknown   = errors.New("unknown to this version of keywright, so that nothing after it can be read")
+	ErrUnknown   = window.ErrUnknown
 )
-
-func shorten(key []byte) []byte { return key[:min(len(key), 100)] }
 
 func reasonOf(ctx context.Context, err error) source.Reason {
 	if ctx.Err() != nil {
 		return source.Why(source.Interrupted, "", nil)
 	}
-	if _, damaged := errors.AsType[*Error](err); damaged {
+	if _, damaged := errors.AsType[*window.Error](err); damaged {
 		return source.Why(source.Damaged, "", err)
 	}
 	return source.Why(source.Failed, "", err)

@@ -112,8 +112,8 @@ func loaded(t testing.TB, s *keywrighttest.Server) {
 	s.Pipe(commands...)
 }
 
-// dump returns what a server saves.
-func dump(t testing.TB, s *keywrighttest.Server) []byte {
+// saves returns what a server saves.
+func saves(t testing.TB, s *keywrighttest.Server) []byte {
 	t.Helper()
 	s.Do("SAVE")
 	p, err := os.ReadFile(filepath.Join(s.Dir, "dump.rdb"))
@@ -148,7 +148,7 @@ func TestSnapshotTellsWhatTheServerTells(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			saved := dump(t, s)
+			saved := saves(t, s)
 			if os.Getenv("KEYWRIGHT_UPDATE") != "" { // the seeds of FuzzRead
 				zip(t, filepath.Join("testdata", string(brand)+".rdb.gz"), saved)
 			}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // batchSize says how many keys are handed over at once, at most: a batch also
@@ -20,7 +23,7 @@ const batchSize = 256
 
 // reader represents the parse of one snapshot.
 type reader struct {
-	window
+	window.Window
 	ctx     context.Context
 	options Options
 	req     source.Request
@@ -29,7 +32,7 @@ type reader struct {
 	sums    bool // the checksum is verified
 	valkey  bool
 	version int
-	layouts *[256]layout
+	layouts *[256]layout.Layout
 	model   *model
 	aux     map[string]string
 	now     int64 // Unix milliseconds that TTLs are judged against
@@ -47,14 +50,14 @@ type reader struct {
 	values     *sink // of batch, or loose
 	loose      sink  // what is looked into without being a value
 	nameSpace  []byte
-	consumer   *handover     // nil: the consumer is called in between
-	contents   *contents     // nil: facts and samples are wanted, not whole values
-	fact       source.Facts  // of the key being read
-	key        []byte        // the name of the key being read, nil between keys
-	packedHead [maxHead]byte // of the packed value being read
-	want       *source.Value // where the value being read goes; nil: skipped
-	kind       source.Kind   // of the key being read
-	long, cut  bool          // an element is too long to be taken; something of the value was left out for that
+	consumer   *handover            // nil: the consumer is called in between
+	contents   *contents            // nil: facts and samples are wanted, not whole values
+	fact       source.Facts         // of the key being read
+	key        []byte               // the name of the key being read, nil between keys
+	packedHead [packed.MaxHead]byte // of the packed value being read
+	want       *source.Value        // where the value being read goes; nil: skipped
+	kind       source.Kind          // of the key being read
+	long, cut  bool                 // an element is too long to be taken; something of the value was left out for that
 
 	keys, expired, expected int64
 	members, libraries      int64            // members that expire by themselves (KeyDB); libraries of functions
@@ -84,15 +87,16 @@ func (a *attributes) none() bool { return a.expiry < 0 && a.idle < 0 && a.freq <
 
 func newReader(ctx context.Context, in io.Reader, options Options, req source.Request,
 	each func([]source.Key) error) *reader {
-	r := &reader{window: window{blocks: readAhead(in, !options.NoCRC)}, sums: !options.NoCRC, ctx: ctx, options: options,
-		req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{}, model: &models[0]}
-	r.moving = r.move
+	r := &reader{Window: window.Window{Blocks: window.ReadAhead(in, !options.NoCRC)}, sums: !options.NoCRC, ctx: ctx,
+		options: options, req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{},
+		model: &models[0]}
+	r.Moving = r.move
 	if req.Values == nil { // who is asked about values must not work on keys meanwhile
-		r.consumer = hand(each, r.blocks.free)
-		r.release = func(buf []byte) { r.consumer.work <- job{block: buf} }
+		r.consumer = hand(each, r.Blocks.Free)
+		r.Release = func(buf []byte) { r.consumer.work <- job{block: buf} }
 		r.collect(<-r.consumer.idle)
 	} else {
-		r.release = func(buf []byte) { r.blocks.free <- buf }
+		r.Release = func(buf []byte) { r.Blocks.Free <- buf }
 		r.collect(newBatch())
 	}
 	r.skipsDB = options.OnlyDB > 0
@@ -117,7 +121,7 @@ var errEnough = errors.New("enough")
 
 func (r *reader) run() error {
 	err := r.parse()
-	r.blocks.end()
+	r.Blocks.End()
 	if r.consumer == nil {
 		return err
 	}
@@ -129,21 +133,21 @@ func (r *reader) run() error {
 
 func (r *reader) parse() error {
 	r.header()
-	for r.err == nil && !r.done {
+	for r.Err == nil && !r.done {
 		r.record()
 	}
-	if r.err == nil || errors.Is(r.err, errEnough) {
-		r.err = nil
+	if r.Err == nil || errors.Is(r.Err, errEnough) {
+		r.Err = nil
 		return r.deliver()
 	}
 	// what came before the error is right, and is reported
 	if err := r.deliver(); err != nil {
 		return err
 	}
-	if e := (*Error)(nil); errors.As(r.err, &e) && e.Key == nil && r.key != nil {
+	if e := (*window.Error)(nil); errors.As(r.Err, &e) && e.Key == nil && r.key != nil {
 		e.Key = slices.Clone(r.key)
 	}
-	return r.err
+	return r.Err
 }
 
 type magic struct {
@@ -156,18 +160,11 @@ var magics = []magic{{"REDIS", false}, {"VALKEY", true}}
 
 const headerSize = 9
 
-// newest are the last versions of each family this package was made for. A
-// higher one is read as far as its types and opcodes are known.
-const (
-	newestRedis  = 15
-	newestValkey = 80
-)
-
 func (r *reader) header() {
-	p := r.take(headerSize)
+	p := r.Take(headerSize)
 	if p == nil {
-		if errors.Is(r.err, ErrTruncated) && !mayBecomeRDB(string(r.buf[r.pos:r.end])) {
-			r.err = &Error{Err: ErrNotRDB}
+		if errors.Is(r.Err, window.ErrTruncated) && !mayBecomeRDB(string(r.Buf[r.Pos:r.End])) {
+			r.Err = &window.Error{Err: ErrNotRDB}
 		}
 		return
 	}
@@ -178,13 +175,13 @@ func (r *reader) header() {
 		}
 		version, err := strconv.Atoi(digits)
 		if err != nil || version < 1 {
-			r.fail(fmt.Errorf("%w %q: not a version", ErrNotRDB, digits))
+			r.Fail(fmt.Errorf("%w %q: not a version", ErrNotRDB, digits))
 			return
 		}
 		r.begin(m.valkey, version)
 		return
 	}
-	r.err = &Error{Err: ErrNotRDB}
+	r.Err = &window.Error{Err: ErrNotRDB}
 }
 
 // mayBecomeRDB: it was cut, but what there is of it is right.
@@ -197,8 +194,8 @@ func mayBecomeRDB(got string) bool {
 
 func (r *reader) begin(valkey bool, version int) {
 	r.valkey, r.version = valkey, version
-	r.layouts = layoutsOf(valkey)
-	if newest := map[bool]int{false: newestRedis, true: newestValkey}[valkey]; version > newest {
+	r.layouts = layout.Of(valkey)
+	if newest := map[bool]int{false: layout.NewestRedis, true: layout.NewestValkey}[valkey]; version > newest {
 		r.incomplete = r.incomplete.Add(source.Why(source.VersionUnknown, "",
 			fmt.Sprintf("RDB version %d is newer than %d, the last this keywright was made for", version, newest)))
 	}
@@ -210,17 +207,17 @@ func (r *reader) begin(valkey bool, version int) {
 // record reads one opcode, or one key with its value.
 func (r *reader) record() {
 	if r.start < 0 {
-		r.start = r.offset()
+		r.start = r.Offset()
 	}
-	code := r.byte()
-	if r.err != nil {
+	code := r.Byte()
+	if r.Err != nil {
 		return
 	}
-	if l := &r.layouts[code]; l.read != nil && r.version >= l.since {
+	if l := &r.layouts[code]; l.Kind != source.Unknown && r.version >= l.Since {
 		if r.contents != nil {
 			r.content(l, code)
 		} else {
-			r.entry(l)
+			r.entry(l, code)
 		}
 		return
 	}
@@ -229,8 +226,8 @@ func (r *reader) record() {
 		op.read = (*reader).slotImport
 	}
 	if op.read == nil || r.version < op.since || code == opcode242 && r.valkey {
-		r.pos--
-		r.fail(fmt.Errorf("type or opcode %d of %s is %w", code, r.format(), ErrUnknown))
+		r.Pos--
+		r.Fail(fmt.Errorf("type or opcode %d of %s is %w", code, r.format(), window.ErrUnknown))
 		return
 	}
 	if op.read(r); r.none() { // it was not about the next key
@@ -250,30 +247,30 @@ func (r *reader) format() string {
 }
 
 // entry reads a key and its value.
-func (r *reader) entry(l *layout) {
+func (r *reader) entry(l *layout.Layout, code byte) {
 	r.loose.reset(nil)
-	r.key = r.name(r.text())
-	if r.err != nil {
+	r.key = r.name(r.Text())
+	if r.Err != nil {
 		return
 	}
-	k := source.Key{DB: r.db, Kind: l.kind, TTL: source.NoTTL, Bytes: -1}
-	r.fact = source.Facts{Encoding: l.encoding, Elements: -1, Idle: r.idle, Freq: r.freq}
+	k := source.Key{DB: r.db, Kind: l.Kind, TTL: source.NoTTL, Bytes: -1}
+	r.fact = source.Facts{Encoding: l.Encoding, Elements: -1, Idle: r.idle, Freq: r.freq}
 	wanted := r.wanted()
-	r.want, r.kind, r.long, r.cut = nil, l.kind, false, false
+	r.want, r.kind, r.long, r.cut = nil, l.Kind, false, false
 	expired := r.expiry >= 0 && r.expiry < r.now
-	if wanted && !expired && r.req.Values != nil && r.req.Values(r.key, l.kind) {
+	if wanted && !expired && r.req.Values != nil && r.req.Values(r.key, l.Kind) {
 		if r.values.bytes > maxArena { // many values that expand
 			r.stick(r.move())
 		}
 		r.want = r.values.next()
 	}
-	bytes := l.read(r, l, &r.fact)
-	if r.err != nil {
+	bytes := reads[code](r, l, &r.fact)
+	if r.Err != nil {
 		return
 	}
 	k.Name, k.Value, k.Size = r.key, r.want, max(r.fact.Elements, 0)
 	r.whole()
-	r.fact.Stored = r.offset() - r.start
+	r.fact.Stored = r.Offset() - r.start
 	expiry := r.expiry
 	r.attributes = noAttributes
 	r.key = nil
@@ -324,8 +321,8 @@ func (r *reader) add(k source.Key) {
 }
 
 func (r *reader) stick(err error) {
-	if r.err == nil {
-		r.err = err
+	if r.Err == nil {
+		r.Err = err
 	}
 }
 
@@ -341,15 +338,15 @@ func (r *reader) wanted() bool {
 }
 
 // name returns a key's name: where it is in the window, or expanded.
-func (r *reader) name(t text) []byte {
-	if t.size > maxContiguous {
-		r.failf("a key of %d bytes is longer than the %d this reader takes", t.size, maxContiguous)
+func (r *reader) name(t window.Text) []byte {
+	if t.Size > window.MaxContiguous {
+		r.Failf("a key of %d bytes is longer than the %d this reader takes", t.Size, window.MaxContiguous)
 		return nil
 	}
-	if t.encoding == plain {
-		return r.take(int(t.size))
+	if t.Encoding == window.Plain {
+		return r.Take(int(t.Size))
 	}
-	r.nameSpace = r.body(t, r.nameSpace[:0], int(t.size))
+	r.nameSpace = r.Body(t, r.nameSpace[:0], int(t.Size))
 	if n := len(r.batch.names); n > 0 && n+len(r.nameSpace) > maxNames {
 		r.stick(r.deliver())
 	}
@@ -398,67 +395,4 @@ func (r *reader) progress() {
 	}
 	r.reported = now
 	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected, Elapsed: now.Sub(r.started), Shards: 1})
-}
-
-func (r *reader) summary() source.Summary {
-	sum := source.Summary{
-		Server: r.server(), Endpoint: r.options.Name, Shards: 1, Databases: r.dbs, Keys: r.keys, Expected: r.expected,
-		Expired: r.expired, Estimated: r.req.Bytes, Notes: r.notes, Incomplete: r.incomplete,
-	}
-	if r.members > 0 {
-		lost := source.Why(source.MembersExpire, "", nil)
-		lost.Keys = r.members
-		sum.Incomplete = sum.Incomplete.Add(lost)
-	}
-	sum.Notes = append(sum.Notes, r.beside()...)
-	if r.expires && r.aux["ctime"] == "" {
-		sum.Notes = append(sum.Notes,
-			"the snapshot does not say when it was made: TTLs are what is left at "+
-				time.UnixMilli(r.now).UTC().Format(time.RFC3339))
-	}
-	if r.options.Clock != nil {
-		sum.Elapsed = r.options.Clock().Sub(r.started)
-	}
-	return sum
-}
-
-// beside tells what the snapshot holds beside keys.
-func (r *reader) beside() (notes []string) {
-	if r.libraries > 0 && (r.contents == nil || r.contents.Library == nil) {
-		notes = append(notes, fmt.Sprintf("libraries of functions in the snapshot, which are no keys: %d", r.libraries))
-	}
-	if len(r.modules) > 0 {
-		notes = append(notes, "the snapshot has data of modules that are in no key: "+strings.Join(r.modules, ", "))
-	}
-	var names []string
-	for name, n := range r.unknown {
-		names = append(names, fmt.Sprintf("%q (%d times)", name, n))
-	}
-	slices.Sort(names)
-	if r.unlisted > 0 {
-		names = append(names, fmt.Sprintf("and %d more", r.unlisted))
-	}
-	if len(names) > 0 {
-		notes = append(notes, "the snapshot has fields that this keywright does not know: "+strings.Join(names, ", "))
-	}
-	return notes
-}
-
-// server returns who wrote the snapshot, for people.
-func (r *reader) server() string {
-	name := "snapshot"
-	for _, program := range []struct{ name, field string }{{"dragonfly", "df-ver"}, {"valkey", "valkey-ver"},
-		{"redis", "redis-ver"}} {
-		if v := r.aux[program.field]; v != "" {
-			name = program.name + " " + strings.TrimPrefix(v, "df-") + " snapshot"
-			break
-		}
-	}
-	if r.version > 0 {
-		name += fmt.Sprintf(" (RDB %d)", r.version)
-	}
-	if taken := r.aux["ctime"]; taken != "" {
-		name += " of " + time.UnixMilli(r.now).UTC().Format(time.RFC3339)
-	}
-	return name
 }

@@ -5,47 +5,50 @@ import (
 	"math/bits"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // stream returns a stream: nodes of entries, and groups with what they were given
 // and have not acknowledged. Version 2 knows what was deleted, 3 when a
 // consumer was active, 4 ids that make adding idempotent, 5 entries that were
 // handed back.
-func (r *reader) stream(l *layout, f *source.Facts) int64 {
-	nodes := r.count()
+func (r *reader) stream(l *layout.Layout, f *source.Facts) int64 {
+	nodes := r.Count()
 	var tree radix
 	bytes := r.model.stream
-	for i := uint64(0); i < nodes && r.err == nil; i++ {
+	for i := uint64(0); i < nodes && r.Err == nil; i++ {
 		id := r.streamID()
 		tree.add(id)
-		t := r.text()
-		if r.err != nil {
+		t := r.Text()
+		if r.Err != nil {
 			break
 		}
-		bytes += class(int64(t.size))
-		if _, ok := r.entries(packings["listpack"], t); r.err != nil || !ok && r.want == nil {
-			r.skip(t.stored)
+		bytes += class(int64(t.Size))
+		if _, ok := r.entries(packed.Packings["listpack"], t); r.Err != nil || !ok && r.want == nil {
+			r.Skip(t.Stored)
 			continue
 		}
 		const half = source.SampleEntries / 2 // every node has an entry at least
 		if r.want == nil || !r.keeps(r.req.Part != nil || len(r.want.Ends) < half || i+half >= nodes) {
-			r.skip(t.stored)
+			r.Skip(t.Stored)
 			continue
 		}
-		r.streamEntries(r.values.text(&r.window, t, maxWalked))
+		r.streamEntries(r.values.text(&r.Window, t, packed.MaxWalked))
 	}
 	r.ends()
 	bytes += tree.bytes()
-	n := r.count()
-	f.Elements = clamp(n)
+	n := r.Count()
+	f.Elements = window.Clamp(n)
 	r.counts(2) // last id
-	if l.version >= 2 {
+	if l.Version >= 2 {
 		r.counts(5) // first id, last deleted id, entries ever added
 	}
-	for groups := r.count(); groups > 0 && r.err == nil; groups-- {
-		bytes += r.group(l.version)
+	for groups := r.Count(); groups > 0 && r.Err == nil; groups-- {
+		bytes += r.group(l.Version)
 	}
-	if l.version >= 4 {
+	if l.Version >= 4 {
 		r.idempotence()
 	}
 	return bytes
@@ -54,51 +57,51 @@ func (r *reader) stream(l *layout, f *source.Facts) int64 {
 // streamID reads the id a node is stored under.
 func (r *reader) streamID() [16]byte {
 	var id [16]byte
-	t := r.text()
-	if t.size != 16 || t.encoding != plain {
-		r.failf("a stream's node under a name of %d bytes: it should be an id of 16", t.size)
+	t := r.Text()
+	if t.Size != 16 || t.Encoding != window.Plain {
+		r.Failf("a stream's node under a name of %d bytes: it should be an id of 16", t.Size)
 		return id
 	}
-	copy(id[:], r.take(16))
+	copy(id[:], r.Take(16))
 	return id
 }
 
 func (r *reader) counts(n int) {
 	for range n {
-		r.count()
+		r.Count()
 	}
 }
 
 func (r *reader) group(version int) int64 {
-	r.skipText() // name
+	r.SkipText() // name
 	r.counts(2)  // last id
 	if version >= 2 {
-		r.count() // entries read
+		r.Count() // entries read
 	}
 	bytes := r.model.streamGroup
 	var pending radix
-	for n := r.count(); n > 0 && r.err == nil; n-- {
+	for n := r.Count(); n > 0 && r.Err == nil; n-- {
 		pending.add(r.rawID())
-		r.skip(8) // delivery time
-		r.count() // deliveries
+		r.Skip(8) // delivery time
+		r.Count() // deliveries
 		bytes += r.model.streamPending
 	}
 	bytes += pending.bytes()
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		bytes += r.model.streamConsumer + int64(r.skipText())
-		r.skip(8) // seen
+	for n := r.Count(); n > 0 && r.Err == nil; n-- {
+		bytes += r.model.streamConsumer + int64(r.SkipText())
+		r.Skip(8) // seen
 		if version >= 3 {
-			r.skip(8) // active
+			r.Skip(8) // active
 		}
 		var own radix
-		for m := r.count(); m > 0 && r.err == nil; m-- {
+		for m := r.Count(); m > 0 && r.Err == nil; m-- {
 			own.add(r.rawID())
 		}
 		bytes += own.bytes()
 	}
 	if version >= 5 {
-		for n := r.count(); n > 0 && r.err == nil; n-- {
-			r.skip(16)
+		for n := r.Count(); n > 0 && r.Err == nil; n-- {
+			r.Skip(16)
 		}
 	}
 	return bytes
@@ -106,17 +109,17 @@ func (r *reader) group(version int) int64 {
 
 func (r *reader) rawID() [16]byte {
 	var id [16]byte
-	copy(id[:], r.take(16))
+	copy(id[:], r.Take(16))
 	return id
 }
 
 // idempotence: how long and how many ids are kept, and those of each producer.
 func (r *reader) idempotence() {
 	r.counts(2)
-	for producers := r.count(); producers > 0 && r.err == nil; producers-- {
-		r.skipText()
-		for n := r.count(); n > 0 && r.err == nil; n-- {
-			r.skipText()
+	for producers := r.Count(); producers > 0 && r.Err == nil; producers-- {
+		r.SkipText()
+		for n := r.Count(); n > 0 && r.Err == nil; n-- {
+			r.SkipText()
 			r.counts(2)
 		}
 	}

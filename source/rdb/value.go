@@ -6,12 +6,14 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Bounds of what is read of one value. What a sample has is for package source to
 // say: the reports of a server and of its snapshot agree.
 const (
-	maxWalked = 8 << 20  // bytes of a packed value that is looked into
 	maxValue  = 16 << 20 // bytes of one value, after which no more of it is taken
 	maxArena  = 8 << 20  // bytes of all values of a batch, after which it is handed over
 	maxFields = 1024     // names of a hash template that are kept for its values
@@ -76,9 +78,11 @@ func (s *sink) reset(reading *source.Value) {
 func (s *sink) full() bool { return s.bytes-s.began >= maxValue }
 
 // text reads the body of a string, up to limit bytes of it, and passes it.
-func (s *sink) text(w *window, t text, limit int) []byte { return s.keep(w.body(t, s.free, limit)) }
+func (s *sink) text(w *window.Window, t window.Text, limit int) []byte {
+	return s.keep(w.Body(t, s.free, limit))
+}
 
-func (s *sink) copy(p []byte) []byte { return s.keep(append(grow(s.free, len(p))[:0], p...)) }
+func (s *sink) copy(p []byte) []byte { return s.keep(append(window.Grow(s.free, len(p))[:0], p...)) }
 
 // keep takes bytes that were put into free, or into more memory where that was
 // too small.
@@ -93,7 +97,7 @@ func (s *sink) keep(p []byte) []byte {
 
 // glimpse reads the body of a string as text does, lets use look at it, and keeps
 // none of it.
-func (s *sink) glimpse(w *window, t text, limit int, use func([]byte)) {
+func (s *sink) glimpse(w *window.Window, t window.Text, limit int, use func([]byte)) {
 	bytes, free, chunk := s.bytes, s.free, cap(s.chunk)
 	use(s.text(w, t, limit))
 	if s.bytes = bytes; cap(s.chunk) == chunk {
@@ -103,35 +107,13 @@ func (s *sink) glimpse(w *window, t text, limit int, use func([]byte)) {
 	}
 }
 
-// Lengths that stand for scores that are no decimal text.
-const (
-	scoreNaN      = 253
-	scoreInfinity = 254
-	scoreNegative = 255
-)
-
 // score reads the score of a member.
-func (r *reader) score(form scoreForm) float64 {
-	if form == binaryScore {
-		return math.Float64frombits(r.uint64())
+func (r *reader) score(form layout.ScoreForm) float64 {
+	if form == layout.BinaryScore {
+		return math.Float64frombits(r.Uint64())
 	}
-	switch n := r.byte(); n {
-	case scoreNaN:
-		return math.NaN()
-	case scoreInfinity:
-		return math.Inf(1)
-	case scoreNegative:
-		return math.Inf(-1)
-	default:
-		v, err := strconv.ParseFloat(string(r.take(int(n))), 64)
-		if err != nil && r.err == nil {
-			r.failf("a score that is no number")
-		}
-		return v
-	}
+	return r.TextScore()
 }
-
-func parseUint(p []byte) (uint64, error) { return strconv.ParseUint(string(p), 10, 64) }
 
 // limit returns how many bytes of a string or of an element are read.
 func (r *reader) limit() uint64 {
@@ -214,7 +196,7 @@ func (r *reader) ends() {
 // See the head of Redis' src/t_stream.c.
 func (r *reader) streamEntries(blob []byte) {
 	var all [][]byte
-	whole := walkListpack(blob, func(v []byte) bool {
+	whole := packed.WalkListpack(blob, func(v []byte) bool {
 		all = append(all, r.values.copy(v))
 		return len(all) < maxStreamParts
 	})

@@ -91,7 +91,7 @@ func TestWholeValues(t *testing.T) {
 				t.Errorf("%d bytes of a string, %d elements, parts of up to %d bytes", len(live["0/big:string"][0]),
 					len(live["0/big:elements"]), most)
 			}
-			snapshot, parts, most := everythingOf(t, rdb.New(bytes.NewReader(dump(t, s)), rdb.Options{OnlyDB: -1}))
+			snapshot, parts, most := everythingOf(t, rdb.New(bytes.NewReader(saves(t, s)), rdb.Options{OnlyDB: -1}))
 			if len(snapshot) != len(live) || parts["0/big:zset"] < 3 || most > 8<<20 {
 				t.Errorf("%d keys, live %d; parts of up to %d bytes", len(snapshot), len(live), most)
 			}
@@ -121,7 +121,7 @@ func TestSampleIsFromEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := collect(t, read(dump(t, s)), source.Request{Values: everything})
+	saved, _, err := collect(t, read(saves(t, s)), source.Request{Values: everything})
 	if err != nil {
 		t.Fatal(err)
 	}

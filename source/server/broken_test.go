@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // Keys of a page that was handed over in part before its connection broke are given once.
@@ -55,7 +55,7 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 			func(batch []source.Content) error {
 				for _, k := range batch {
 					value := ""
-					err := rdb.Elements(k.Payload, k.RDB, 0, func(elements [][]byte, _ bool) error {
+					err := dump.Elements(k.Payload, k.RDB, 0, func(elements [][]byte, _ bool) error {
 						value += string(elements[0])
 						return nil
 					})

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 	"github.com/keywright/keywright/source/server/internal/link"
 )
 
@@ -114,7 +114,7 @@ func TestContentsAreTheValues(t *testing.T) {
 		for _, k := range got {
 			from, to := clients[k.DB][0], clients[k.DB][1]
 			payload := binary.LittleEndian.AppendUint16(slices.Clone(k.Payload), uint16(k.RDB))
-			payload = binary.LittleEndian.AppendUint64(payload, rdb.Sum(payload))
+			payload = binary.LittleEndian.AppendUint64(payload, dump.Sum(payload))
 			to.Do("RESTORE", string(k.Name), strconv.FormatInt(k.Expires, 10), string(payload), "ABSTTL")
 			for _, ask := range [][]string{{"DEBUG", "DIGEST-VALUE", string(k.Name)}, {"PEXPIRETIME", string(k.Name)}} {
 				if a, b := from.Do(ask...), to.Do(ask...); fmt.Sprint(a) != fmt.Sprint(b) {

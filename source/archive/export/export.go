@@ -16,12 +16,14 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
+	"github.com/keywright/keywright/source/rdb/write"
 )
 
 // Options say what is exported.
 type Options struct {
 	Wants func(key []byte) bool // nil: all; asked by one goroutine
-	// newest version that the RDB file may have, as rdb.VersionOf gives it; 0: any. It has at most that of the archive's
+	// newest version that the RDB file may have, as dump.VersionOf gives it; 0: any. It has at most that of the archive's
 	// values, which the servers that they are from load.
 	RDB int
 
@@ -129,8 +131,8 @@ func RDB(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Repor
 	if err != nil {
 		return Report{}, err
 	}
-	o.RDB = rdb.Older(own, o.RDB)
-	w := rdb.NewWriter(out, o.RDB, about(c.Newest())...)
+	o.RDB = dump.Older(own, o.RDB)
+	w := write.New(out, o.RDB, about(c.Newest())...)
 	report, err := o.all(ctx, c, func(lib source.Library) error { return w.Library(lib.Code) },
 		func(db int, keys int64) error { w.Database(db, keys); return nil },
 		func(v *archive.Value) error { return writeRDB(w, v, o.RDB) })
@@ -141,9 +143,9 @@ func RDB(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Repor
 }
 
 // writeRDB writes a value as it is if that can be, else its elements.
-func writeRDB(w *rdb.Writer, v *archive.Value, version int) error {
+func writeRDB(w *write.Writer, v *archive.Value, version int) error {
 	if v.Form == archive.Dump {
-		value, _, err := rdb.Rewrite(v.Payload, v.RDB, version)
+		value, _, err := dump.Rewrite(v.Payload, v.RDB, version)
 		if err == nil {
 			w.Dump(v.Key, v.Expires, value)
 			return nil
@@ -152,7 +154,7 @@ func writeRDB(w *rdb.Writer, v *archive.Value, version int) error {
 			return errRefused{err}
 		}
 	}
-	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: v.Taken(), Elements: v.Elements})
+	return w.Value(write.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: v.Taken(), Elements: v.Elements})
 }
 
 // versionOf returns the newest RDB version of the values of archives, as they say it themselves. 0: no value says it,

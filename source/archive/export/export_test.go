@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/archive/export"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 	"github.com/keywright/keywright/source/server"
 )
 
@@ -201,9 +202,9 @@ var same = expect.EqualMaps
 var loads = map[string]func(t testing.TB, s *kt.Server, a *archive.Chain){
 	"RDB": func(t testing.TB, s *kt.Server, a *archive.Chain) {
 		var out bytes.Buffer
-		o := export.Options{RDB: rdb.VersionOf(false, 7, 0)}
+		o := export.Options{RDB: dump.VersionOf(false, 7, 0)}
 		if s.Brand == kt.Valkey {
-			o.RDB = rdb.VersionOf(true, 8, 0)
+			o.RDB = dump.VersionOf(true, 8, 0)
 		}
 		r, err := export.RDB(t.Context(), &out, a, o)
 		must(t, err)

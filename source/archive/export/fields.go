@@ -5,13 +5,13 @@ import (
 
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // expires reports whether a value is a hash whose fields expire by themselves.
 func expires(v *archive.Value) bool {
 	return v.Form == archive.Dump && v.Kind == source.Hash &&
-		rdb.Fields(v.Payload, v.RDB, func([][]byte, bool) error { return nil }) == nil
+		dump.Fields(v.Payload, v.RDB, func([][]byte, bool) error { return nil }) == nil
 }
 
 // expiring writes a hash whose fields expire by themselves: [field, value], or [field, value, Unix milliseconds].
@@ -19,7 +19,7 @@ func (l *lines) expiring(v *archive.Value) error {
 	l.head(v)
 	l.raw(`,"value":[`)
 	comma := ""
-	err := rdb.Fields(v.Payload, v.RDB, func(elements [][]byte, _ bool) error {
+	err := dump.Fields(v.Payload, v.RDB, func(elements [][]byte, _ bool) error {
 		for i := 0; i+2 < len(elements); i += 3 {
 			l.raw(comma + "[")
 			l.text(elements[i])
@@ -40,7 +40,7 @@ func (l *lines) expiring(v *archive.Value) error {
 // expiring writes the same as commands, which servers know from Redis 7.4 and Valkey 9 on.
 func (c *commands) expiring(v *archive.Value) error {
 	c.command("DEL", v.Key)
-	err := rdb.Fields(v.Payload, v.RDB, func(elements [][]byte, _ bool) error {
+	err := dump.Fields(v.Payload, v.RDB, func(elements [][]byte, _ bool) error {
 		for i := 0; i+2 < len(elements); i += 3 {
 			c.command("HSET", v.Key, elements[i], elements[i+1])
 			if at := elements[i+2]; string(at) != "0" {

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/write"
 )
 
 // JSONLines writes an object a line for each key: key ({"text"}, and "base64" if it is not
@@ -202,7 +203,7 @@ func (l *lines) stream(elements [][]byte, more, first bool) error {
 		l.json(elements[0])
 		return nil
 	}
-	return rdb.Entries(elements, func(id []byte, fields [][]byte) error {
+	return write.Entries(elements, func(id []byte, fields [][]byte) error {
 		if !first {
 			l.raw(",")
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/write"
 )
 
 // Commands writes the values as commands, in the protocol of servers: what
@@ -144,7 +144,7 @@ func (c *commands) part(v *archive.Value, elements [][]byte, more, first bool) e
 		if !more {
 			return c.streamState(v, elements, first)
 		}
-		return rdb.Entries(elements, func(id []byte, fields [][]byte) error {
+		return write.Entries(elements, func(id []byte, fields [][]byte) error {
 			own, err := source.ParseStreamID(string(id))
 			if err != nil {
 				return err

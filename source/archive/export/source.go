@@ -11,6 +11,8 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
+	"github.com/keywright/keywright/source/rdb/write"
 )
 
 // Source represents a source.Source over a chain of archives: its keys are read like those of a snapshot
@@ -70,10 +72,10 @@ func (s *Source) write(ctx context.Context, out io.Writer) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if !rdb.OfValkey(newest) {
-		newest = slices.Max(rdb.Versions())
+	if !dump.OfValkey(newest) {
+		newest = slices.Max(dump.Versions())
 	}
-	w := rdb.NewWriter(out, newest, about(s.chain.Newest())...)
+	w := write.New(out, newest, about(s.chain.Newest())...)
 	o := Options{}
 	report, err := o.each(ctx, s.chain, func(db int, keys int64) error { w.Database(db, keys); return nil },
 		func(v *archive.Value) error {

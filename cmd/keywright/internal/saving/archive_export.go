@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/archive/export"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 	"github.com/spf13/cobra"
 )
 
@@ -89,7 +89,7 @@ func rdbFor(target string) (int, error) {
 	if err != nil || n != 2 || brand != "redis" && brand != "valkey" || major < 1 {
 		return 0, cli.Usage("write --for redis-7.0 or --for valkey-8.0", "%q is no server", target)
 	}
-	return rdb.VersionOf(brand == "valkey", major, minor), nil
+	return dump.VersionOf(brand == "valkey", major, minor), nil
 }
 
 func archiveExport(ctx context.Context, a *cli.App, path string, o *exporting) error {

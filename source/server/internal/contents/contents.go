@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/internal/scan"
@@ -301,15 +301,15 @@ func aborted(err error) bool {
 }
 
 // keep takes the reply of DUMP.
-func (w *contentWalk) keep(k *source.Content, dump []byte) error {
-	if len(dump) <= footer {
-		return &wire.ProtocolError{Got: fmt.Sprintf("%d bytes", len(dump)), Want: "the value of DUMP"}
+func (w *contentWalk) keep(k *source.Content, reply []byte) error {
+	if len(reply) <= footer {
+		return &wire.ProtocolError{Got: fmt.Sprintf("%d bytes", len(reply)), Want: "the value of DUMP"}
 	}
-	end := len(dump) - footer
-	k.RDB = int(binary.LittleEndian.Uint16(dump[end:]))
-	k.Kind = rdb.KindOf(dump[0], w.Shard.Before.Brand == "valkey")
+	end := len(reply) - footer
+	k.RDB = int(binary.LittleEndian.Uint16(reply[end:]))
+	k.Kind = dump.KindOf(reply[0], w.Shard.Before.Brand == "valkey")
 	from := len(w.slab)
-	w.slab = append(w.slab, dump[:end]...)
+	w.slab = append(w.slab, reply[:end]...)
 	k.Payload = w.slab[from:len(w.slab):len(w.slab)]
 	return nil
 }

@@ -1,6 +1,10 @@
-package rdb
+package window
 
-import "io"
+import (
+	"io"
+
+	"github.com/keywright/keywright/source/rdb/internal/crc"
+)
 
 // Blocks are read ahead, and summed while they are in the cache of who read
 // them: reading, the checksum and the parse go on side by side. A block grows
@@ -10,7 +14,7 @@ const (
 	firstBlock = 8 << 10
 	lastBlock  = 256 << 10
 	headroom   = 4 << 10
-	buffers    = 3 // one is parsed, one is ready, one is filled
+	Buffers    = 3 // one is parsed, one is ready, one is filled
 )
 
 // block represents a piece of the input: buf[headroom:end].
@@ -26,24 +30,25 @@ type blockReader struct {
 	in    io.Reader
 	sums  bool
 	ready chan block
-	free  chan []byte
+	Free  chan []byte
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// readAhead starts reading. end must be called, and waits until the reading has
+// ReadAhead starts reading. end must be called, and waits until the reading has
 // stopped: in is not used after it.
-func readAhead(in io.Reader, sums bool) *blockReader {
-	a := &blockReader{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}),
+func ReadAhead(in io.Reader, sums bool) *blockReader {
+	a := &blockReader{in, sums, make(chan block, Buffers), make(chan []byte, Buffers), make(chan struct{}),
 		make(chan struct{})}
-	for range buffers {
-		a.free <- nil
+	for range Buffers {
+		a.Free <- nil
 	}
 	go a.run()
 	return a
 }
 
-func (a *blockReader) end() {
+// End stops the reading, and waits for that.
+func (a *blockReader) End() {
 	close(a.stop)
 	<-a.done
 }
@@ -51,11 +56,11 @@ func (a *blockReader) end() {
 func (a *blockReader) run() {
 	defer close(a.done)
 	defer close(a.ready)
-	crc, size := uint64(0), firstBlock
+	sum, size := uint64(0), firstBlock
 	for {
 		var b block
 		select {
-		case b.buf = <-a.free:
+		case b.buf = <-a.Free:
 		case <-a.stop:
 			return
 		}
@@ -63,9 +68,9 @@ func (a *blockReader) run() {
 			b.buf = make([]byte, headroom+size)
 		}
 		n, err := io.ReadAtLeast(a.in, b.buf[headroom:headroom+size], 1)
-		b.end, b.crc, b.err = headroom+n, crc, err
+		b.end, b.crc, b.err = headroom+n, sum, err
 		if a.sums {
-			crc = tables().update(crc, b.buf[headroom:b.end])
+			sum = crc.Update(sum, b.buf[headroom:b.end])
 		}
 		a.ready <- b // there is room: as many places as buffers
 		if err != nil {

@@ -1,4 +1,4 @@
-package rdb
+package crc
 
 import (
 	"hash/crc64"
@@ -23,11 +23,11 @@ func TestCRCIsTheLibrarys(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 8, 9, 100, lane, 3*lane - 1, 3 * lane, 3*lane + 5, 10*lane + 3} {
 		p := random(n, uint64(n))
 		want := ^crc64.Update(^uint64(0), table, p)
-		if got := tables().update(0, p); got != want {
+		if got := Update(0, p); got != want {
 			t.Errorf("%d bytes: %x, the library says %x", n, got, want)
 		}
 		for _, cut := range []int{n / 3, n / 2, n} {
-			if got := tables().update(tables().update(0, p[:cut]), p[cut:]); got != want {
+			if got := Update(Update(0, p[:cut]), p[cut:]); got != want {
 				t.Errorf("%d bytes cut at %d: %x, want %x", n, cut, got, want)
 			}
 		}
@@ -40,7 +40,7 @@ func BenchmarkCRC(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(p)))
 		for b.Loop() {
-			tables().update(0, p)
+			Update(0, p)
 		}
 	})
 	b.Run("library", func(b *testing.B) {

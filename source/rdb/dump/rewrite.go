@@ -1,9 +1,11 @@
-package rdb
+package dump
 
 import (
-	"encoding/binary"
 	"fmt"
-	"io"
+
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/packed"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // VersionOf returns the highest RDB version that a server loads, as RESTORE takes it.
@@ -30,7 +32,7 @@ func VersionOf(valkey bool, major, minor int) int {
 // Those of Valkey alone are not among them: what Redis writes in its own newer versions, these cannot say.
 func Versions() []int {
 	var all []int
-	for v := oldestWritten; v <= newestRedis; v++ {
+	for v := oldestWritten; v <= layout.NewestRedis; v++ {
 		all = append(all, v)
 	}
 	return all
@@ -71,7 +73,7 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 	if len(value) == 0 {
 		return nil, 0, fmt.Errorf("an empty value of RDB version %d", from)
 	}
-	if (from >= newestValkey) != (to >= newestValkey) && value[0] > 21 { // the two families differ in what these mean
+	if OfValkey(from) != OfValkey(to) && value[0] > 21 { // the two families differ in what these mean
 		return nil, 0,
 			fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads version %d", named(value[0]), from, to)
 	}
@@ -103,78 +105,64 @@ func named(kind byte) string {
 
 // plainSet makes a set of type 2 of one in a listpack.
 func plainSet(value []byte) ([]byte, error) {
-	w := newWindow(value[1:])
-	t := w.text()
-	blob := w.body(t, nil, maxWalked)
-	if w.err != nil {
-		return nil, w.err
+	w := window.New(value[1:])
+	t := w.Text()
+	blob := w.Body(t, nil, packed.MaxWalked)
+	if w.Err != nil {
+		return nil, w.Err
 	}
 	var elements [][]byte
-	if !walkListpack(blob, func(e []byte) bool { elements = append(elements, append([]byte(nil), e...)); return true }) {
+	whole := packed.WalkListpack(blob, func(e []byte) bool {
+		elements = append(elements, append([]byte(nil), e...))
+		return true
+	})
+	if !whole {
 		return nil, fmt.Errorf("the listpack of a set makes no sense")
 	}
-	out := appendLength([]byte{2}, uint64(len(elements)))
+	out := window.AppendLength([]byte{2}, uint64(len(elements)))
 	for _, e := range elements {
-		out = append(appendLength(out, uint64(len(e))), e...)
+		out = append(window.AppendLength(out, uint64(len(e))), e...)
 	}
 	return out, nil
-}
-
-// appendLength appends a length as RDB has it.
-func appendLength(b []byte, n uint64) []byte {
-	switch {
-	case n < 1<<6:
-		return append(b, byte(n))
-	case n < 1<<14:
-		return append(b, 0x40|byte(n>>8), byte(n))
-	case n < 1<<32:
-		return binary.BigEndian.AppendUint32(append(b, 0x80), uint32(n))
-	}
-	return binary.BigEndian.AppendUint64(append(b, 0x81), n)
-}
-
-// newWindow returns a window over bytes that are all there.
-func newWindow(p []byte) *window {
-	return &window{buf: p, end: len(p), last: io.EOF, moving: func() error { return nil }, release: func([]byte) {}}
 }
 
 // olderStream makes a stream of type 19 of one of type 21: without the times at which
 // consumers were last active.
 func olderStream(value []byte) ([]byte, error) {
-	w := newWindow(value)
+	w := window.New(value)
 	out, kept := make([]byte, 0, len(value)), 1
 	out = append(out, 19)
-	w.skip(1)
-	for nodes := w.count(); nodes > 0 && w.err == nil; nodes-- {
-		w.skipText()
-		w.skipText()
+	w.Skip(1)
+	for nodes := w.Count(); nodes > 0 && w.Err == nil; nodes-- {
+		w.SkipText()
+		w.SkipText()
 	}
 	counts := func(n int) {
 		for range n {
-			w.count()
+			w.Count()
 		}
 	}
 	counts(1 + 2 + 5) // length, last id, and what version 2 added
-	for groups := w.count(); groups > 0 && w.err == nil; groups-- {
-		w.skipText()
+	for groups := w.Count(); groups > 0 && w.Err == nil; groups-- {
+		w.SkipText()
 		counts(3)
-		for pending := w.count(); pending > 0 && w.err == nil; pending-- {
-			w.skip(24)
+		for pending := w.Count(); pending > 0 && w.Err == nil; pending-- {
+			w.Skip(24)
 			counts(1)
 		}
-		for consumers := w.count(); consumers > 0 && w.err == nil; consumers-- {
-			w.skipText()
-			w.skip(8) // seen
-			out = append(out, value[kept:w.pos]...)
-			w.skip(8) // active
-			kept = w.pos
-			for own := w.count(); own > 0 && w.err == nil; own-- {
-				w.skip(16)
+		for consumers := w.Count(); consumers > 0 && w.Err == nil; consumers-- {
+			w.SkipText()
+			w.Skip(8) // seen
+			out = append(out, value[kept:w.Pos]...)
+			w.Skip(8) // active
+			kept = w.Pos
+			for own := w.Count(); own > 0 && w.Err == nil; own-- {
+				w.Skip(16)
 			}
 		}
 	}
-	if w.err == nil && w.pos != w.end {
-		w.failf("%d bytes after a stream", w.end-w.pos)
+	if w.Err == nil && w.Pos != w.End {
+		w.Failf("%d bytes after a stream", w.End-w.Pos)
 	}
-	return append(out, value[min(kept, len(value)):]...), w.err
+	return append(out, value[min(kept, len(value)):]...), w.Err
 }

@@ -1,4 +1,8 @@
-package rdb
+// Package write writes a snapshot, an RDB file of Redis or Valkey, key by key. It does not change a value for another
+// version; package dump does.
+//
+// API: may change until 1.0.
+package write
 
 import (
 	"encoding/binary"
@@ -10,6 +14,9 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/internal/crc"
+	"github.com/keywright/keywright/source/rdb/internal/layout"
+	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // Writer writes a snapshot. Keys are written one after the other: Key, and then one
@@ -22,12 +29,12 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter begins a snapshot of an RDB version that VersionOf gives. aux are fields about
+// New begins a snapshot of an RDB version that VersionOf gives. aux are fields about
 // it, as pairs of a name and a value.
-func NewWriter(out io.Writer, version int, aux ...string) *Writer {
+func New(out io.Writer, version int, aux ...string) *Writer {
 	w := &Writer{out: out, version: version}
 	magic := fmt.Sprintf("REDIS%04d", version)
-	if version >= newestValkey {
+	if version >= layout.NewestValkey {
 		magic = fmt.Sprintf("VALKEY%03d", version)
 	}
 	w.buf = append(w.buf, magic...)
@@ -42,7 +49,7 @@ func NewWriter(out io.Writer, version int, aux ...string) *Writer {
 // Library writes a library of functions, before the first database. Versions before 10 have none.
 func (w *Writer) Library(code []byte) error {
 	if w.version < 10 {
-		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", ErrUnknown)
+		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", window.ErrUnknown)
 	}
 	w.buf = append(w.buf, 245)
 	w.text(code)
@@ -54,7 +61,7 @@ func (w *Writer) flush(least int) {
 	if len(w.buf) <= least {
 		return
 	}
-	w.crc = tables().update(w.crc, w.buf)
+	w.crc = crc.Update(w.crc, w.buf)
 	if w.err == nil {
 		_, w.err = w.out.Write(w.buf)
 	}
@@ -62,7 +69,7 @@ func (w *Writer) flush(least int) {
 }
 
 func (w *Writer) text(p []byte) {
-	w.buf = appendLength(w.buf, uint64(len(p)))
+	w.buf = window.AppendLength(w.buf, uint64(len(p)))
 	w.raw(p)
 }
 
@@ -73,7 +80,7 @@ func (w *Writer) raw(p []byte) {
 		return
 	}
 	w.flush(0)
-	w.crc = tables().update(w.crc, p)
+	w.crc = crc.Update(w.crc, p)
 	if w.err == nil {
 		_, w.err = w.out.Write(p)
 	}
@@ -81,10 +88,10 @@ func (w *Writer) raw(p []byte) {
 
 // Database begins the keys of a database, of which there are about so many.
 func (w *Writer) Database(db int, keys int64) {
-	w.buf = appendLength(append(w.buf, 254), uint64(db))
+	w.buf = window.AppendLength(append(w.buf, 254), uint64(db))
 	if w.version >= 7 {
-		w.buf = appendLength(append(w.buf, 251), uint64(keys))
-		w.buf = appendLength(w.buf, 0)
+		w.buf = window.AppendLength(append(w.buf, 251), uint64(keys))
+		w.buf = window.AppendLength(w.buf, 0)
 	}
 }
 
@@ -136,7 +143,7 @@ func (w *Writer) Value(v Value) error {
 	switch v.Kind {
 	case source.String:
 		w.key(v.Name, v.Expires, 0)
-		w.buf = appendLength(w.buf, size)
+		w.buf = window.AppendLength(w.buf, size)
 		err = v.Elements(func(elements [][]byte, _ bool) error {
 			for _, e := range elements {
 				w.raw(e)
@@ -148,7 +155,7 @@ func (w *Writer) Value(v Value) error {
 		if v.Kind == source.Hash {
 			count /= 2
 		}
-		w.buf = appendLength(w.buf, count)
+		w.buf = window.AppendLength(w.buf, count)
 		err = v.Elements(func(elements [][]byte, _ bool) error {
 			for _, e := range elements {
 				w.text(e)
@@ -160,7 +167,7 @@ func (w *Writer) Value(v Value) error {
 	case source.Stream:
 		err = w.stream(v, &stream)
 	default:
-		err = fmt.Errorf("a %s is %w", v.Kind, ErrUnknown)
+		err = fmt.Errorf("a %s is %w", v.Kind, window.ErrUnknown)
 	}
 	if err == nil {
 		err = w.err
@@ -171,7 +178,7 @@ func (w *Writer) Value(v Value) error {
 func (w *Writer) sorted(v Value, count uint64) error {
 	binaryScores := w.version >= 8
 	w.key(v.Name, v.Expires, map[bool]byte{false: 3, true: 5}[binaryScores])
-	w.buf = appendLength(w.buf, count)
+	w.buf = window.AppendLength(w.buf, count)
 	return v.Elements(func(elements [][]byte, _ bool) error {
 		for i := 0; i+1 < len(elements); i += 2 {
 			score, err := strconv.ParseFloat(string(elements[i+1]), 64)
@@ -185,9 +192,9 @@ func (w *Writer) sorted(v Value, count uint64) error {
 			}
 			switch {
 			case math.IsInf(score, 1):
-				w.buf = append(w.buf, scoreInfinity)
+				w.buf = append(w.buf, window.ScoreInfinity)
 			case math.IsInf(score, -1):
-				w.buf = append(w.buf, scoreNegative)
+				w.buf = append(w.buf, window.ScoreNegative)
 			default:
 				digits := strconv.FormatFloat(score, 'g', 17, 64)
 				w.buf = append(append(w.buf, byte(len(digits))), digits...)
@@ -227,7 +234,7 @@ func Entries(elements [][]byte, each func(id []byte, fields [][]byte) error) err
 }
 
 // bytesOf returns an ID as a snapshot has it.
-func bytesOf(id streamID) []byte {
+func bytesOf(id source.StreamID) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id.MS), id.Seq)
 }
 
@@ -243,7 +250,7 @@ type streamParts struct {
 	entries     uint64
 	nodes       []byte // entries of each
 	bytes       int    // of the last
-	first, last streamID
+	first, last source.StreamID
 }
 
 func (s *streamParts) count(elements [][]byte, more bool) error {
@@ -273,7 +280,7 @@ func (w *Writer) stream(v Value, s *streamParts) error {
 	w.key(v.Name, v.Expires, map[bool]byte{false: 15, true: 19}[second])
 	w.lengths(uint64(len(s.nodes)))
 	var node listpackWriter
-	var master streamID
+	var master source.StreamID
 	left := byte(0) // entries of the node that are still to come
 	nodes := s.nodes
 	err := v.Elements(func(elements [][]byte, more bool) error {
@@ -312,7 +319,7 @@ var errChanged = errors.New("a value was read twice, and was not the same")
 
 func (w *Writer) lengths(all ...uint64) {
 	for _, n := range all {
-		w.buf = appendLength(w.buf, n)
+		w.buf = window.AppendLength(w.buf, n)
 	}
 }
 
@@ -346,7 +353,7 @@ func (w *Writer) group(g *source.StreamGroup, taken int64, second bool) error {
 	if second {
 		w.lengths(uint64(g.Read))
 	}
-	own := map[string][]streamID{}
+	own := map[string][]source.StreamID{}
 	w.lengths(uint64(len(g.Pending)))
 	for _, p := range g.Pending {
 		id, err := source.ParseStreamID(p.ID)
@@ -385,77 +392,4 @@ func (w *Writer) Close() error {
 		}
 	}
 	return w.err
-}
-
-// listpackWriter writes the node of a stream.
-type listpackWriter struct {
-	b []byte
-	n int
-}
-
-func (l *listpackWriter) begin(entries uint64, fields [][]byte) {
-	l.b, l.n = append(l.b[:0], 0, 0, 0, 0, 0, 0), 0
-	l.integer(int64(entries))
-	l.integer(0) // deleted
-	l.integer(int64(len(fields) / 2))
-	for i := 0; i < len(fields); i += 2 {
-		l.string(fields[i])
-	}
-	l.integer(0)
-}
-
-func (l *listpackWriter) entry(id, master streamID, fields [][]byte) {
-	l.integer(0) // no flags: with the names of its fields
-	l.integer(int64(id.MS - master.MS))
-	l.integer(int64(id.Seq - master.Seq))
-	l.integer(int64(len(fields) / 2))
-	for _, f := range fields {
-		l.string(f)
-	}
-	l.integer(int64(len(fields) + 4))
-}
-
-// integer appends an integer: in 64 bits, or as one byte.
-func (l *listpackWriter) integer(n int64) {
-	from := len(l.b)
-	if n >= 0 && n < 128 {
-		l.b = append(l.b, byte(n))
-	} else {
-		l.b = binary.LittleEndian.AppendUint64(append(l.b, 0xf4), uint64(n))
-	}
-	l.back(from)
-}
-
-func (l *listpackWriter) string(p []byte) {
-	from := len(l.b)
-	switch n := len(p); {
-	case n < 1<<6:
-		l.b = append(l.b, 0x80|byte(n))
-	case n < 1<<12:
-		l.b = append(l.b, 0xe0|byte(n>>8), byte(n))
-	default:
-		l.b = binary.LittleEndian.AppendUint32(append(l.b, 0xf0), uint32(n))
-	}
-	l.b = append(l.b, p...)
-	l.back(from)
-}
-
-// back appends the length of the entry that begins at from, for who reads backwards.
-func (l *listpackWriter) back(from int) {
-	l.n++
-	n := len(l.b) - from
-	for size, i := backSize(n), 0; i < size; i++ {
-		b := byte(n >> (7 * (size - 1 - i)) & 127)
-		if i > 0 {
-			b |= 128
-		}
-		l.b = append(l.b, b)
-	}
-}
-
-func (l *listpackWriter) end() []byte {
-	l.b = append(l.b, 0xff)
-	binary.LittleEndian.PutUint32(l.b, uint32(len(l.b)))
-	binary.LittleEndian.PutUint16(l.b[4:], uint16(min(l.n, uncounted)))
-	return l.b
 }

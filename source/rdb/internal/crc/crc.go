@@ -1,4 +1,5 @@
-package rdb
+// Package crc computes the checksum of snapshots, and of the payloads of DUMP and RESTORE.
+package crc
 
 import (
 	"encoding/binary"
@@ -98,5 +99,5 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 	return crc
 }
 
-// Sum returns the CRC-64 of p as snapshots and the payloads of DUMP and RESTORE have it.
-func Sum(p []byte) uint64 { return tables().update(0, p) }
+// Update returns the checksum of some bytes and more that follow them.
+func Update(crc uint64, p []byte) uint64 { return tables().update(crc, p) }

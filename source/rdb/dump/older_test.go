@@ -1,9 +1,9 @@
-package rdb_test
+package dump_test
 
 import (
 	"testing"
 
-	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/rdb/dump"
 )
 
 // TestOlder: what is written for servers has at most the version that it is from, and one that they load.
@@ -16,7 +16,7 @@ func TestOlder(t *testing.T) {
 		{80, 11, 11}, {80, 13, 13},
 		{0, 0, 10}, {0, 9, 9}, {0, 80, 80}, // values in parts have no version
 	} {
-		if got := rdb.Older(c.own, c.to); got != c.want {
+		if got := dump.Older(c.own, c.to); got != c.want {
 			t.Errorf("of %d for %d: %d, not %d", c.own, c.to, got, c.want)
 		}
 	}
