@@ -57,9 +57,6 @@ func (f *fold) report() {
 	}
 }
 
-// maxNamed bounds the names in one sentence.
-const maxNamed = 10
-
 // also names the other uses of a var.
 func also(others []found) string {
 	var names []string

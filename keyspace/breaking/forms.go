@@ -173,22 +173,6 @@ func lanes(e *keyspace.Entry) []string {
 	return nil
 }
 
-// parsed lists the kinds that a reader parses; the others it takes as they are.
-var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, scalar.Date, scalar.Timestamp,
-	scalar.UnixS, scalar.UnixMS}
-
-// unreadable says why a reader of the old type refuses some value of the new one,
-// "" if it takes all. Readers parse, and check no bounds.
-func unreadable(new, old *scalar.Type) string {
-	if new == nil {
-		new = &scalar.Type{Kind: scalar.Bytes}
-	}
-	if !slices.Contains(parsed, old.Kind) || old.Encrypted != new.Encrypted {
-		return ""
-	}
-	return narrowedKind(opened(*new), scalar.Type{Kind: old.Kind, Layout: old.Layout})
-}
-
 // writersDiffer: an older process writes past what the construct keeps in step.
 func (c *context) writersDiffer() {
 	c.surviving(func(old, new *keyspace.Entry) {
@@ -271,4 +255,43 @@ func lifetime(e *keyspace.Entry, before keyspace.TTLCase) (shortest time.Duratio
 		return e.TTL.Default
 	}
 	return shortest
+}
+
+// The ways of values whose old and new form cannot be distinguished by readers, or only by
+// those that were made for both.
+var (
+	wayOfTimes = way{"give the new unit a name of its own",
+		"there is none under one name: declare the new unit beside the old one, write both, then move the readers, then " +
+			"drop the old one"}
+	wayOfSealing = way{"seal what is there: keywright seal adopt",
+		"processes that open both and write plain text (seal.Adopting with Plain), then those that seal, then `keywright " +
+			"seal adopt --apply`, then the key ring alone"}
+	wayOfOpening = way{"rewrite what is sealed as plain text first",
+		"processes that open both and write plain text (seal.Adopting with Plain), then rewrite what is stored, then the " +
+			"declaration"}
+	wayOfReplaced = way{"give the new type a name of its own",
+		"there is none under one name: declare the new type beside the old one, write both, then move the readers, then " +
+			"drop the old one"}
+)
+
+const readersOfBoth = "all subscribers, then the publishers"
+
+// wayTo returns what to do about a type that was narrowed, empty where the rule says it: where the
+// values that fit the new type fit the old one.
+func wayTo(s slot) way {
+	if s.old == nil || s.new == nil {
+		return way{}
+	}
+	sealed, opened := s.new.Encrypted && !s.old.Encrypted, s.old.Encrypted && !s.new.Encrypted
+	switch {
+	case differ(s.old.Kind, s.new.Kind, scalar.UnixS, scalar.UnixMS):
+		return wayOfTimes
+	case (sealed || opened) && s.old.Kind != s.new.Kind:
+		return wayOfReplaced
+	case sealed:
+		return wayOfSealing
+	case opened:
+		return wayOfOpening
+	}
+	return way{}
 }

@@ -326,58 +326,6 @@ func (c *context) channel(name string) *keyspace.Channel {
 	return c.channels[name]
 }
 
-// cleanupWidened: keys that a rule takes now and none of the same kind took
-// before.
-func (c *context) cleanupWidened() {
-	for _, rule := range c.new.Cleanup {
-		var before []*pattern.Pattern
-		for _, old := range c.old.Cleanup {
-			if (old.Idle > 0) == (rule.Idle > 0) && (old.Keep > 0) == (rule.Keep > 0) && old.Idle <= rule.Idle &&
-				old.Older <= rule.Older && old.Keep <= rule.Keep {
-				before = append(before, old.Match.Pattern)
-			}
-		}
-		union, err := pattern.Join(before...)
-		if err != nil {
-			continue
-		}
-		witness, ok := union.Contains(rule.Match.Pattern)
-		if len(before) == 0 {
-			witness, ok = rule.Match.Pattern.Example(), false
-		}
-		if same := c.sameCleanup(rule); !ok && same != nil {
-			c.report(rule.Pos, same.Pos, "", "", "the clean-up of %s takes keys %s, and took them %s", rule.Match.Text,
-				after(rule), after(*same))
-		} else if !ok {
-			c.report(rule.Pos, keyspace.Pos{}, "", "", "the clean-up of %s may take %s, which it could not before",
-				rule.Match.Text, finding.Key(witness))
-		}
-	}
-}
-
-// sameCleanup returns the old rule for the same keys.
-func (c *context) sameCleanup(rule keyspace.Cleanup) *keyspace.Cleanup {
-	for i, old := range c.old.Cleanup {
-		if old.Match.Text == rule.Match.Text {
-			return &c.old.Cleanup[i]
-		}
-	}
-	return nil
-}
-
-// after says when a rule takes a key.
-func after(rule keyspace.Cleanup) string {
-	switch {
-	case rule.Keep > 0:
-		return fmt.Sprintf("that are not among the newest %d", rule.Keep)
-	case rule.Idle > 0:
-		return "that were not used for " + keyspace.FormatDuration(rule.Idle)
-	case rule.Older > 0:
-		return "that are older than " + keyspace.FormatDuration(rule.Older)
-	}
-	return "at once"
-}
-
 func (c *context) invalidationDropped() {
 	c.surviving(func(old, new *keyspace.Entry) {
 		for _, action := range slices.Sorted(maps.Keys(old.Emits)) {
