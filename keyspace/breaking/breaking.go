@@ -1,7 +1,7 @@
 // Package breaking says what a change of a declaration does to what is there
 // already: keys on the server, values in them, promises to readers, and code
-// that was generated. It compares two keyspaces; Run judges by rules that are
-// rows of a table, Diff lists every change without judging.
+// that was generated. It compares two keyspaces, by rules that are rows of a
+// table. What differs without a judgement is listed by package diff.
 //
 // Whether old keys and old values still belong is decided exactly, on the
 // languages of patterns and types, and a finding shows a key that does not. It
@@ -17,6 +17,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
 )
 
 // Category describes what a change breaks.
@@ -44,7 +45,7 @@ type rule struct {
 // context describes what the checks share.
 type context struct {
 	old, new *keyspace.Keyspace
-	pairs    []pair
+	pairs    []pairs.Pair
 	declared *declared                    // made when asked for
 	channels map[string]*keyspace.Channel // of new, by name; made when asked for
 	fell     *[]fallen                    // made when asked for
@@ -59,7 +60,7 @@ type context struct {
 // no comment, with the old place. What is gone and retired is a note, at its line under
 // retired. The findings are sorted.
 func Run(old, new *keyspace.Keyspace, categories ...Category) []finding.Finding {
-	c := &context{old: old, new: new, pairs: match(old, new)}
+	c := &context{old: old, new: new, pairs: pairs.Match(old, new)}
 	for _, r := range rules {
 		if len(categories) > 0 && !slices.Contains(categories, r.category) {
 			continue
@@ -135,11 +136,11 @@ func (c *context) start() keyspace.Pos {
 // keys calls a check for each key that both have.
 func (c *context) keys(check func(old, new *keyspace.Key)) {
 	for _, p := range c.pairs {
-		if p.new == nil {
+		if p.New == nil {
 			continue
 		}
-		for _, k := range p.old.Keys {
-			if n := key(p.new, k.Role); n != nil {
+		for _, k := range p.Old.Keys {
+			if n := pairs.Key(p.New, k.Role); n != nil {
 				check(k, n)
 			}
 		}

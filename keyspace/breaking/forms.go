@@ -8,6 +8,8 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -15,8 +17,8 @@ import (
 // surviving calls a check for each entry that both have.
 func (c *context) surviving(check func(old, new *keyspace.Entry)) {
 	for _, p := range c.pairs {
-		if p.new != nil {
-			check(p.old, p.new)
+		if p.New != nil {
+			check(p.Old, p.New)
 		}
 	}
 }
@@ -95,7 +97,7 @@ func renaming(e *keyspace.Entry) way {
 
 // formerly reports whether a pattern is under the former ones of an entry.
 func formerly(e *keyspace.Entry, p *pattern.Pattern) bool {
-	_, ok, err := within(p, patterns(e))
+	_, ok, err := within(p, pairs.Patterns(e))
 	return ok && err == nil
 }
 
@@ -130,18 +132,18 @@ func (c *context) valueWidened() {
 		if old.Kind != new.Kind {
 			return
 		}
-		for _, s := range places(old, new) {
-			if s.loosened() {
-				c.report(s.is, s.was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it",
-					s.name, new.Name)
+		for _, s := range stored.Places(old, new) {
+			if s.Loosened() {
+				c.report(s.Is, s.Was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it",
+					s.Name, new.Name)
 			}
-			if s.old == nil || narrowed(s.old, s.new) != "" { // the latter is a finding of its own
+			if s.Old == nil || stored.Narrowed(s.Old, s.New) != "" { // the latter is a finding of its own
 				continue
 			}
-			if reason := unreadable(s.new, s.old); reason != "" {
-				was, is := s.places(old, new)
-				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name,
-					text(s.old), text(s.new), reason)
+			if reason := stored.Unreadable(s.New, s.Old); reason != "" {
+				was, is := s.Places(old, new)
+				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.Name, new.Name,
+					stored.Text(s.Old), stored.Text(s.New), reason)
 			}
 		}
 	})
@@ -278,15 +280,15 @@ const readersOfBoth = "all subscribers, then the publishers"
 
 // wayTo returns what to do about a type that was narrowed, empty where the rule says it: where the
 // values that fit the new type fit the old one.
-func wayTo(s slot) way {
-	if s.old == nil || s.new == nil {
+func wayTo(s stored.Slot) way {
+	if s.Old == nil || s.New == nil {
 		return way{}
 	}
-	sealed, opened := s.new.Encrypted && !s.old.Encrypted, s.old.Encrypted && !s.new.Encrypted
+	sealed, opened := s.New.Encrypted && !s.Old.Encrypted, s.Old.Encrypted && !s.New.Encrypted
 	switch {
-	case differ(s.old.Kind, s.new.Kind, scalar.UnixS, scalar.UnixMS):
+	case stored.Differ(s.Old.Kind, s.New.Kind, scalar.UnixS, scalar.UnixMS):
 		return wayOfTimes
-	case (sealed || opened) && s.old.Kind != s.new.Kind:
+	case (sealed || opened) && s.Old.Kind != s.New.Kind:
 		return wayOfReplaced
 	case sealed:
 		return wayOfSealing

@@ -5,6 +5,8 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
@@ -69,9 +71,9 @@ func unlike(old, new *keyspace.Key) string {
 	if old.Kind != new.Kind {
 		return fmt.Sprintf("which is a %s and no %s", old.Kind, new.Kind)
 	}
-	for _, s := range places(old, new) {
-		if reason := narrowed(s.old, s.new); reason != "" {
-			return fmt.Sprintf("where %s is %s and not %s", s.name, text(s.old), text(s.new))
+	for _, s := range stored.Places(old, new) {
+		if reason := stored.Narrowed(s.Old, s.New); reason != "" {
+			return fmt.Sprintf("where %s is %s and not %s", s.Name, stored.Text(s.Old), stored.Text(s.New))
 		}
 	}
 	return ""
@@ -98,10 +100,10 @@ func (c *context) keysFallen() []fallen {
 	before := pattern.NewIndex(c.old.Keys, ofKey)
 	budget := mostCompared
 	for _, p := range c.pairs {
-		for _, old := range p.old.Keys {
+		for _, old := range p.Old.Keys {
 			var kept []*pattern.Pattern
-			if p.new != nil {
-				if k := key(p.new, old.Role); k != nil {
+			if p.New != nil {
+				if k := pairs.Key(p.New, old.Role); k != nil {
 					kept = patternsOf(k)
 				}
 			}

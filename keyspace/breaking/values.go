@@ -3,8 +3,10 @@ package breaking
 import (
 	"cmp"
 	"fmt"
-	"github.com/keywright/keywright/keyspace"
 	"slices"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 )
 
 func (c *context) typeChanged() {
@@ -27,13 +29,13 @@ func (c *context) valueNarrowed() {
 			return
 		}
 		c.shapeGiven(old, new)
-		for _, s := range places(old, new) {
-			if reason := narrowed(s.old, s.new); reason != "" {
-				was, is := s.places(old, new)
-				way, words := wayTo(s), c.wordsGone(s.old, s.new)
-				causes.add(s.changedVar(), found{pos: is, was: was, entry: new.Name, fix: way.fix, order: way.order,
-					told: words != "", message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old),
-						text(s.new), cmp.Or(words, reason))})
+		for _, s := range stored.Places(old, new) {
+			if reason := stored.Narrowed(s.Old, s.New); reason != "" {
+				was, is := s.Places(old, new)
+				way, words := wayTo(s), c.wordsGone(s.Old, s.New)
+				causes.add(s.ChangedVar(), found{pos: is, was: was, entry: new.Name, fix: way.fix, order: way.order,
+					told: words != "", message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.Name, new.Name, stored.Text(s.Old),
+						stored.Text(s.New), cmp.Or(words, reason))})
 			}
 		}
 	})
@@ -42,7 +44,7 @@ func (c *context) valueNarrowed() {
 
 func (c *context) fieldRemoved() {
 	c.keys(func(old, new *keyspace.Key) {
-		for _, lists := range both(old, new) {
+		for _, lists := range stored.Both(old, new) {
 			if len(lists[1]) == 0 && !slices.ContainsFunc(lists[0], func(f keyspace.Field) bool {
 				return keyspace.FindRetired(new.Entry.Retired, "", f.Name) != nil
 			}) {
@@ -50,7 +52,7 @@ func (c *context) fieldRemoved() {
 				continue
 			}
 			for _, f := range lists[0] {
-				if fieldIndex(lists[1], f.Name) < 0 {
+				if stored.FieldIndex(lists[1], f.Name) < 0 {
 					c.fieldGone(new.Pos, f, new.Entry.Retired, new.Name, "the field %s of %s is gone", f.Name, new.Name)
 				}
 			}
@@ -61,11 +63,12 @@ func (c *context) fieldRemoved() {
 // fieldsGone: no field is declared any more. Nothing that is stored is refused; but
 // deployed readers expect the fields. Of another type KW611 says it, of a value KW619.
 func (c *context) fieldsGone(old, new *keyspace.Key, fields []keyspace.Field) {
-	if len(fields) == 0 || old.Kind != new.Kind || slices.EqualFunc(fields, old.JSON, sameField) && new.Value != nil {
+	if len(fields) == 0 || old.Kind != new.Kind ||
+		slices.EqualFunc(fields, old.JSON, stored.SameField) && new.Value != nil {
 		return
 	}
 	c.report(new.Pos, fields[0].Pos, new.Name, "", "%s has no declared fields any more; it had %s", new.Name,
-		fieldNames(fields))
+		stored.FieldNames(fields))
 }
 
 func (c *context) fieldRequired() {
@@ -73,7 +76,7 @@ func (c *context) fieldRequired() {
 		if old.Kind != new.Kind {
 			return
 		}
-		for _, lists := range both(old, new) {
+		for _, lists := range stored.Both(old, new) {
 			c.required(new.Name, lists[0], lists[1])
 		}
 	})
@@ -81,7 +84,7 @@ func (c *context) fieldRequired() {
 
 func (c *context) required(name string, old, new []keyspace.Field) {
 	for _, f := range new {
-		i := fieldIndex(old, f.Name)
+		i := stored.FieldIndex(old, f.Name)
 		if f.Type.Optional || i >= 0 && !old[i].Type.Optional {
 			continue
 		}
@@ -107,28 +110,28 @@ const (
 
 func (c *context) indexChanged() {
 	for _, p := range c.pairs {
-		if p.new == nil || p.old.Construct != keyspace.Entity || p.new.Construct != keyspace.Entity {
+		if p.New == nil || p.Old.Construct != keyspace.Entity || p.New.Construct != keyspace.Entity {
 			continue
 		}
-		for _, ix := range p.new.Index {
-			switch i := slices.IndexFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name }); {
+		for _, ix := range p.New.Index {
+			switch i := slices.IndexFunc(p.Old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name }); {
 			case ix.Field == "" && ix.Score == "expires": // the expiry times, which every entity has
 			case i < 0:
-				c.ordered(indexAdded, ix.Pos, keyspace.Pos{}, p.new.Name,
-					"keywright entities index "+p.new.Name+" --apply adds those that are there",
-					"the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
-			case p.old.Index[i].Key.Pattern.String() != ix.Key.Pattern.String():
-				c.ordered(indexMoved, ix.Pos, p.old.Index[i].Pos, p.new.Name,
-					"keywright entities index "+p.new.Name+" --apply, then --remove "+ix.Name+" --apply",
-					"the index %s of %s begins empty under its new keys; those it had (%s) stay on the server", ix.Name, p.new.Name,
-					p.old.Index[i].Key.Pattern)
+				c.ordered(indexAdded, ix.Pos, keyspace.Pos{}, p.New.Name,
+					"keywright entities index "+p.New.Name+" --apply adds those that are there",
+					"the index %s of %s holds only items that are written from now on", ix.Name, p.New.Name)
+			case p.Old.Index[i].Key.Pattern.String() != ix.Key.Pattern.String():
+				c.ordered(indexMoved, ix.Pos, p.Old.Index[i].Pos, p.New.Name,
+					"keywright entities index "+p.New.Name+" --apply, then --remove "+ix.Name+" --apply",
+					"the index %s of %s begins empty under its new keys; those it had (%s) stay on the server", ix.Name, p.New.Name,
+					p.Old.Index[i].Key.Pattern)
 			}
 		}
-		for _, ix := range p.old.Index {
-			if !slices.ContainsFunc(p.new.Index, func(n keyspace.Index) bool { return n.Name == ix.Name }) {
-				c.ordered(indexRemoved, p.new.Pos, ix.Pos, p.new.Name,
-					"keywright entities index "+p.new.Name+" --remove "+ix.Name+" --apply",
-					"the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.new.Name, ix.Key.Pattern)
+		for _, ix := range p.Old.Index {
+			if !slices.ContainsFunc(p.New.Index, func(n keyspace.Index) bool { return n.Name == ix.Name }) {
+				c.ordered(indexRemoved, p.New.Pos, ix.Pos, p.New.Name,
+					"keywright entities index "+p.New.Name+" --remove "+ix.Name+" --apply",
+					"the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.New.Name, ix.Key.Pattern)
 			}
 		}
 	}
@@ -157,32 +160,32 @@ func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Ch
 	case len(before) == 0 && len(after) > 0 && old.Form() == new.Form():
 		c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while",
 			"%s had no declared fields and have %s: subscribers do not understand what deployed code sends", what,
-			fieldNames(after))
+			stored.FieldNames(after))
 		return
 	case len(after) == 0 && len(before) > 0 && old.Form() == new.Form():
 		c.report(new.Pos, before[0].Pos, new.Name,
 			"declare the new channel beside the old one, and publish to both for a while",
-			"%s have no declared fields any more; deployed subscribers expect %s", what, fieldNames(before))
+			"%s have no declared fields any more; deployed subscribers expect %s", what, stored.FieldNames(before))
 		return
 	}
 	for _, f := range before {
-		if fieldIndex(after, f.Name) < 0 && len(after) > 0 {
+		if stored.FieldIndex(after, f.Name) < 0 && len(after) > 0 {
 			c.fieldGone(new.Pos, f, new.Retired, new.Name, "%s have no field %s any more", what, f.Name)
 		}
 	}
-	for _, s := range fieldPairs(before, after) {
-		reason := narrowed(s.old, s.new)
+	for _, s := range stored.FieldPairs(before, after) {
+		reason := stored.Narrowed(s.Old, s.New)
 		if reason == "" {
-			reason = unreadable(s.new, s.old)
+			reason = stored.Unreadable(s.New, s.Old)
 		}
-		if words := c.wordsGone(s.old, s.new); reason != "" {
-			causes.add(s.changedVar(), found{pos: s.is, was: s.was, entry: new.Name, told: words != "",
-				message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new),
+		if words := c.wordsGone(s.Old, s.New); reason != "" {
+			causes.add(s.ChangedVar(), found{pos: s.Is, was: s.Was, entry: new.Name, told: words != "",
+				message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.Name, what, stored.Text(s.Old), stored.Text(s.New),
 					cmp.Or(words, reason))})
 		}
-		if s.loosened() {
-			c.ordered(readersOfBoth, s.is, s.was, new.Name, "deploy the subscribers first",
-				"%s of %s was required and is optional: deployed subscribers refuse what lacks it", s.name, what)
+		if s.Loosened() {
+			c.ordered(readersOfBoth, s.Is, s.Was, new.Name, "deploy the subscribers first",
+				"%s of %s was required and is optional: deployed subscribers refuse what lacks it", s.Name, what)
 		}
 	}
 	if len(before) > 0 {
@@ -195,15 +198,16 @@ func (c *context) goTypeChanged() {
 		if old.Kind != new.Kind {
 			return
 		}
-		for _, s := range places(old, new) {
-			if a, b := goType(s.old), goType(s.new); a != b && narrowed(s.old, s.new) == "" {
-				was, is := s.places(old, new)
-				c.report(is, was, new.Name, "", "%s of %s was %s and is %s in generated code", s.name, new.Name, a, b)
+		for _, s := range stored.Places(old, new) {
+			if a, b := stored.GoType(s.Old), stored.GoType(s.New); a != b && stored.Narrowed(s.Old, s.New) == "" {
+				was, is := s.Places(old, new)
+				c.report(is, was, new.Name, "", "%s of %s was %s and is %s in generated code", s.Name, new.Name, a, b)
 			}
 		}
-		if before, after := shapes(old, new); (len(before) == 0) != (len(after) == 0) && isJSON(old) && isJSON(new) {
+		if before, after := stored.Shapes(old, new); (len(before) == 0) != (len(after) == 0) && stored.IsJSON(old) &&
+			stored.IsJSON(new) {
 			c.report(new.Pos, old.Pos, new.Name, "", "the value of %s was %s and is %s in generated code", new.Name,
-				shapeWord(before), shapeWord(after))
+				stored.ShapeWord(before), stored.ShapeWord(after))
 		}
 	})
 }
@@ -223,28 +227,28 @@ func (c *context) sealedUnreadable() {
 
 // shapeGiven: values that were any JSON are an object now, and a new reader refuses others.
 func (c *context) shapeGiven(old, new *keyspace.Key) {
-	before, after := shapes(old, new)
+	before, after := stored.Shapes(old, new)
 	// the latter is a finding of its own
-	if len(before) > 0 || len(after) == 0 || !isJSON(old) && narrowed(old.Value, new.Value) != "" {
+	if len(before) > 0 || len(after) == 0 || !stored.IsJSON(old) && stored.Narrowed(old.Value, new.Value) != "" {
 		return
 	}
-	was := shapeWord(before)
-	if !isJSON(old) {
-		was = text(old.Value)
+	was := stored.ShapeWord(before)
+	if !stored.IsJSON(old) {
+		was = stored.Text(old.Value)
 	}
 	c.report(at(new.Entry, "value"), at(old.Entry, "value"), new.Name, "",
 		"the value of %s was %s and is %s: new readers refuse stored values of another shape; deployed readers take "+
-			"the new ones", new.Name, was, shapeWord(after))
+			"the new ones", new.Name, was, stored.ShapeWord(after))
 }
 
 // shapeDropped: values that were an object may be any JSON now, and a deployed reader
 // refuses others.
 func (c *context) shapeDropped(old, new *keyspace.Key) {
-	before, after := shapes(old, new)
-	if old.Kind != new.Kind || len(before) == 0 || len(after) > 0 || !isJSON(new) {
+	before, after := stored.Shapes(old, new)
+	if old.Kind != new.Kind || len(before) == 0 || len(after) > 0 || !stored.IsJSON(new) {
 		return
 	}
 	c.report(at(new.Entry, "value"), at(old.Entry, "value"), new.Name, "",
 		"the value of %s was %s and is any JSON: deployed readers refuse new values of another shape; new readers take the "+
-			"stored ones", new.Name, shapeWord(before))
+			"stored ones", new.Name, stored.ShapeWord(before))
 }

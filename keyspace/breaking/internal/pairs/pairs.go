@@ -1,22 +1,25 @@
-package breaking
+// Package pairs finds for each entry of a declaration the one that it is in another version of it. It does not compare
+// them.
+package pairs
 
 import (
+	"slices"
+
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
-	"slices"
 )
 
-// pair represents an entry before and after; New is nil if it is gone.
-type pair struct {
-	old, new *keyspace.Entry
+// Pair represents an entry before and after; New is nil if it is gone.
+type Pair struct {
+	Old, New *keyspace.Entry
 }
 
-// match finds for each old entry the new one: by name, else by its keys, which a
+// Match finds for each old entry the new one: by name, else by its keys, which a
 // renamed entry still has.
-func match(old, new *keyspace.Keyspace) []pair {
+func Match(old, new *keyspace.Keyspace) []Pair {
 	now, before := named(new), named(old)
 	added := unnamed(new, before)
-	var out []pair
+	var out []Pair
 	for _, e := range old.Entries {
 		n := now[e.Name]
 		if n == nil && e.Script != nil {
@@ -24,7 +27,7 @@ func match(old, new *keyspace.Keyspace) []pair {
 		} else if n == nil {
 			n = added.languages[e.Keys[0].Pattern.Language()]
 		}
-		out = append(out, pair{e, n})
+		out = append(out, Pair{e, n})
 	}
 	return out
 }
@@ -52,7 +55,7 @@ func unnamed(new *keyspace.Keyspace, before map[string]*keyspace.Entry) stranger
 		case n.Script != nil:
 			out.scripts[n.Script.File] = n
 		default:
-			for _, p := range patterns(n) {
+			for _, p := range Patterns(n) {
 				out.languages[p.Language()] = n
 			}
 		}
@@ -60,13 +63,13 @@ func unnamed(new *keyspace.Keyspace, before map[string]*keyspace.Entry) stranger
 	return out
 }
 
-// patterns returns those of an entry's main key, now and before.
-func patterns(e *keyspace.Entry) []*pattern.Pattern {
+// Patterns returns those of an entry's main key, now and before.
+func Patterns(e *keyspace.Entry) []*pattern.Pattern {
 	return append([]*pattern.Pattern{e.Keys[0].Pattern}, e.Was...)
 }
 
-// key finds the key of a role.
-func key(e *keyspace.Entry, role string) *keyspace.Key {
+// Key finds the key of a role.
+func Key(e *keyspace.Entry, role string) *keyspace.Key {
 	for _, k := range e.Keys {
 		if k.Role == role {
 			return k

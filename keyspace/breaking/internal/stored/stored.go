@@ -1,4 +1,7 @@
-package breaking
+// Package stored compares what a key held with what it holds: the types of its value, members and fields, their units,
+// and the shape of JSON. It says whether what was written for one type is read by another one; what that breaks is
+// decided by package breaking.
+package stored
 
 import (
 	"cmp"
@@ -12,35 +15,35 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// slot represents one place where a type is: "value", "member", "field name" …
-type slot struct {
-	name     string
-	old, new *scalar.Type
+// Slot represents one place where a type is: "value", "member", "field name" …
+type Slot struct {
+	Name     string
+	Old, New *scalar.Type
 	property string       // where it is written
-	was, is  keyspace.Pos // of a field
+	Was, Is  keyspace.Pos // of a field
 }
 
-// places returns where the slot was written and is.
-func (s slot) places(old, new *keyspace.Key) (was, is keyspace.Pos) {
-	if s.is.File != "" {
-		return s.was, s.is
+// Places returns where the slot was written and is.
+func (s Slot) Places(old, new *keyspace.Key) (was, is keyspace.Pos) {
+	if s.Is.File != "" {
+		return s.Was, s.Is
 	}
 	return s.at(old), s.at(new)
 }
 
 // at returns where the slot is written in an entry, the place of the key where that is not
 // known: of keys that a construct adds.
-func (s slot) at(k *keyspace.Key) keyspace.Pos {
+func (s Slot) at(k *keyspace.Key) keyspace.Pos {
 	if pos, ok := k.Entry.At[s.property]; ok && k.Role == "" {
 		return pos
 	}
 	return k.Pos
 }
 
-// slots returns the places of a key that hold one type each.
-func slots(old, new *keyspace.Key) []slot {
+// Slots returns the places of a key that hold one type each.
+func Slots(old, new *keyspace.Key) []Slot {
 	var none keyspace.Pos
-	return []slot{
+	return []Slot{
 		{"the value", old.Value, new.Value, "value", none, none}, {"a member", old.Member, new.Member, "member", none, none},
 		{"a score", old.Score, new.Score, "score", none, none},
 		{"the name of a field", old.Field, new.Field, "field", none, none},
@@ -48,25 +51,26 @@ func slots(old, new *keyspace.Key) []slot {
 	}
 }
 
-// fieldPairs returns the fields that both keys have, in a hash, a stream or a JSON
+// FieldPairs returns the fields that both keys have, in a hash, a stream or a JSON
 // object.
-func fieldPairs(old, new []keyspace.Field) []slot {
-	var out []slot
+func FieldPairs(old, new []keyspace.Field) []Slot {
+	var out []Slot
 	for _, f := range old {
-		if i := fieldIndex(new, f.Name); i >= 0 {
-			out = append(out, slot{name: "the field " + f.Name, old: &f.Type, new: &new[i].Type, was: f.Pos, is: new[i].Pos})
+		if i := FieldIndex(new, f.Name); i >= 0 {
+			out = append(out, Slot{Name: "the field " + f.Name, Old: &f.Type, New: &new[i].Type, Was: f.Pos, Is: new[i].Pos})
 		}
 	}
 	return out
 }
 
-func fieldIndex(fields []keyspace.Field, name string) int {
+// FieldIndex returns the place of a field by its name, -1 if it is not there.
+func FieldIndex(fields []keyspace.Field, name string) int {
 	return slices.IndexFunc(fields, func(f keyspace.Field) bool { return f.Name == name })
 }
 
-// both gives the lists of fields of a pair of keys: of a hash or stream, of a JSON
+// Both gives the lists of fields of a pair of keys: of a hash or stream, of a JSON
 // object, and of a queue's payload.
-func both(old, new *keyspace.Key) [][2][]keyspace.Field {
+func Both(old, new *keyspace.Key) [][2][]keyspace.Field {
 	lists := [][2][]keyspace.Field{{old.Fields, new.Fields}, {old.JSON, new.JSON}}
 	if old.Role == "" {
 		lists = append(lists, [2][]keyspace.Field{old.Entry.Shape, new.Entry.Shape})
@@ -74,41 +78,42 @@ func both(old, new *keyspace.Key) [][2][]keyspace.Field {
 	return lists
 }
 
-// places returns all places of a pair of keys where a type is written.
-func places(old, new *keyspace.Key) []slot {
-	list := slots(old, new)
+// Places returns all places of a pair of keys where a type is written.
+func Places(old, new *keyspace.Key) []Slot {
+	list := Slots(old, new)
 	for i := range list {
 		// a score that is not declared is a number all the same
-		if s := &list[i]; s.property == "score" && (s.old == nil) != (s.new == nil) {
-			s.old, s.new = cmp.Or(s.old, anyNumber), cmp.Or(s.new, anyNumber)
+		if s := &list[i]; s.property == "score" && (s.Old == nil) != (s.New == nil) {
+			s.Old, s.New = cmp.Or(s.Old, anyNumber), cmp.Or(s.New, anyNumber)
 		}
 	}
-	for _, lists := range both(old, new) {
-		list = append(list, fieldPairs(lists[0], lists[1])...)
+	for _, lists := range Both(old, new) {
+		list = append(list, FieldPairs(lists[0], lists[1])...)
 	}
 	return list
 }
 
 var anyNumber = &scalar.Type{Kind: scalar.Float}
 
-// changedVar returns the var that both types come from, "" if they do not.
-func (s slot) changedVar() string {
-	if s.old == nil || s.new == nil || s.old.Var != s.new.Var || s.old.Encrypted != s.new.Encrypted {
+// ChangedVar returns the var that both types come from, "" if they do not.
+func (s Slot) ChangedVar() string {
+	if s.Old == nil || s.New == nil || s.Old.Var != s.New.Var || s.Old.Encrypted != s.New.Encrypted {
 		return ""
 	}
-	return s.old.Var
+	return s.Old.Var
 }
 
-func text(t *scalar.Type) string {
+// Text returns a type for a message.
+func Text(t *scalar.Type) string {
 	if t == nil {
 		return "not checked"
 	}
 	return t.Definition()
 }
 
-// narrowed says why values of the old type do not all fit the new one, "" if
+// Narrowed says why values of the old type do not all fit the new one, "" if
 // they do.
-func narrowed(old, new *scalar.Type) string {
+func Narrowed(old, new *scalar.Type) string {
 	switch {
 	case new == nil && (old == nil || !old.Encrypted):
 		return ""
@@ -134,7 +139,7 @@ var open = []scalar.Kind{scalar.Text, scalar.Bytes, scalar.JSON, scalar.Float}
 
 func narrowedKind(old, new scalar.Type) string {
 	switch {
-	case differ(old.Kind, new.Kind, scalar.UnixS, scalar.UnixMS):
+	case Differ(old.Kind, new.Kind, scalar.UnixS, scalar.UnixMS):
 		return "the number is the same and means another time: the unit is part of the meaning"
 	case new.Kind == scalar.Bytes, new.Kind == scalar.Text && new.Max == 0:
 		return ""
@@ -163,8 +168,8 @@ func narrowedKind(old, new scalar.Type) string {
 	return witness(old, new)
 }
 
-// differ reports whether two kinds are the two given ones.
-func differ(a, b, one, other scalar.Kind) bool {
+// Differ reports whether two kinds are the two given ones.
+func Differ(a, b, one, other scalar.Kind) bool {
 	return a == one && b == other || a == other && b == one
 }
 
@@ -194,15 +199,16 @@ func witness(old, new scalar.Type) string {
 	return ""
 }
 
-func sameField(a, b keyspace.Field) bool { return a.Name == b.Name }
+// SameField reports whether two fields have one name.
+func SameField(a, b keyspace.Field) bool { return a.Name == b.Name }
 
-// maxNamed bounds the names in one sentence.
-const maxNamed = 10
+// MaxNamed bounds the names in one sentence.
+const MaxNamed = 10
 
-// fieldNames returns the names of fields in a sentence, the first of very many.
-func fieldNames(fields []keyspace.Field) string {
+// FieldNames returns the names of fields in a sentence, the first of very many.
+func FieldNames(fields []keyspace.Field) string {
 	var names []string
-	for _, f := range fields[:min(len(fields), maxNamed)] {
+	for _, f := range fields[:min(len(fields), MaxNamed)] {
 		names = append(names, f.Name)
 	}
 	out := strings.Join(names, ", ")
@@ -212,8 +218,8 @@ func fieldNames(fields []keyspace.Field) string {
 	return out
 }
 
-// goTypes are the kinds by the type that generated code has for them.
-func goType(t *scalar.Type) string {
+// GoType returns the type that generated code has for a type, "text" for none.
+func GoType(t *scalar.Type) string {
 	if t == nil {
 		return "text"
 	}
@@ -223,7 +229,7 @@ func goType(t *scalar.Type) string {
 	switch {
 	case t.Encrypted:
 		plain := opened(*t)
-		return "sealed " + goType(&plain)
+		return "sealed " + GoType(&plain)
 	case t.Kind == scalar.Enum:
 		name = "enum " + t.Var
 	case name == "":
@@ -239,9 +245,9 @@ func goType(t *scalar.Type) string {
 var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, scalar.Date, scalar.Timestamp,
 	scalar.UnixS, scalar.UnixMS}
 
-// unreadable says why a reader of the old type refuses some value of the new one,
+// Unreadable says why a reader of the old type refuses some value of the new one,
 // "" if it takes all. Readers parse, and check no bounds.
-func unreadable(new, old *scalar.Type) string {
+func Unreadable(new, old *scalar.Type) string {
 	if new == nil {
 		new = &scalar.Type{Kind: scalar.Bytes}
 	}
@@ -251,7 +257,7 @@ func unreadable(new, old *scalar.Type) string {
 	return narrowedKind(opened(*new), scalar.Type{Kind: old.Kind, Layout: old.Layout})
 }
 
-// loosened reports whether a field was required and is optional.
-func (s slot) loosened() bool {
-	return s.old != nil && s.new != nil && !s.old.Optional && s.new.Optional
+// Loosened reports whether a field was required and is optional.
+func (s Slot) Loosened() bool {
+	return s.Old != nil && s.New != nil && !s.Old.Optional && s.New.Optional
 }

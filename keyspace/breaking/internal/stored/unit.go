@@ -1,4 +1,4 @@
-package breaking
+package stored
 
 import (
 	"fmt"
@@ -17,10 +17,10 @@ func (u *unit) String() string {
 	return fmt.Sprintf("a {%s} that was %s and is %s (the digits look alike and mean another time)", u.name, u.was, u.is)
 }
 
-// unitChanged finds a placeholder of old that has another unit in every pattern of new
+// UnitChanged finds a placeholder of old that has another unit in every pattern of new
 // that has the same literals: one pattern contains the other, and yet the two name
 // different keys. It is nil where one of new keeps all units, or none is alike.
-func unitChanged(old *pattern.Pattern, new []*pattern.Pattern) (changed *unit) {
+func UnitChanged(old *pattern.Pattern, new []*pattern.Pattern) (changed *unit) {
 	for _, p := range new {
 		if !sameLiterals(old, p) {
 			continue
@@ -40,7 +40,7 @@ func unitChanged(old *pattern.Pattern, new []*pattern.Pattern) (changed *unit) {
 func unitBetween(old, new *pattern.Pattern) *unit {
 	for i, before := range old.Placeholders() {
 		after := new.Placeholders()[i]
-		if differ(before.Type.Kind, after.Type.Kind, scalar.UnixS, scalar.UnixMS) {
+		if Differ(before.Type.Kind, after.Type.Kind, scalar.UnixS, scalar.UnixMS) {
 			return &unit{before.Name, before.Type.Kind, after.Type.Kind}
 		}
 	}
