@@ -27,6 +27,7 @@ import (
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
+	"github.com/keywright/keywright/keyspace/breaking/diff"
 	"github.com/keywright/keywright/keyspace/format"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
@@ -84,7 +85,7 @@ func TestManyDeclarations(t *testing.T) {
 		}
 		formatted := &declaration{name: d.name, text: string(once)}
 		formatted.load(t)
-		if changes := breaking.Diff(d.ks, formatted.ks); len(changes) > 0 {
+		if changes := diff.Of(d.ks, formatted.ks); len(changes) > 0 {
 			t.Fatalf("%s changes with its layout:\n%s\n%s", changes[0], d.text, once)
 		}
 		if found := breaking.Run(d.ks, formatted.ks); len(found) > 0 {

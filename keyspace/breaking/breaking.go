@@ -1,7 +1,7 @@
 // Package breaking says what a change of a declaration does to what is there
 // already: keys on the server, values in them, promises to readers, and code
-// that was generated. It compares two keyspaces; Run judges by rules that are
-// rows of a table, Diff lists every change without judging.
+// that was generated. It compares two keyspaces, by rules that are rows of a
+// table. What differs without a judgement is listed by package diff.
 //
 // Whether old keys and old values still belong is decided exactly, on the
 // languages of patterns and types, and a finding shows a key that does not. It
@@ -17,7 +17,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
 )
 
 // Category describes what a change breaks.
@@ -42,15 +42,10 @@ type rule struct {
 	check    func(*context)
 }
 
-// pair represents an entry before and after; New is nil if it is gone.
-type pair struct {
-	old, new *keyspace.Entry
-}
-
 // context describes what the checks share.
 type context struct {
 	old, new *keyspace.Keyspace
-	pairs    []pair
+	pairs    []pairs.Pair
 	declared *declared                    // made when asked for
 	channels map[string]*keyspace.Channel // of new, by name; made when asked for
 	fell     *[]fallen                    // made when asked for
@@ -65,7 +60,7 @@ type context struct {
 // no comment, with the old place. What is gone and retired is a note, at its line under
 // retired. The findings are sorted.
 func Run(old, new *keyspace.Keyspace, categories ...Category) []finding.Finding {
-	c := &context{old: old, new: new, pairs: match(old, new)}
+	c := &context{old: old, new: new, pairs: pairs.Match(old, new)}
 	for _, r := range rules {
 		if len(categories) > 0 && !slices.Contains(categories, r.category) {
 			continue
@@ -138,78 +133,14 @@ func (c *context) start() keyspace.Pos {
 	return keyspace.Pos{File: pos.File, Line: 1, Column: 1}
 }
 
-// match finds for each old entry the new one: by name, else by its keys, which a
-// renamed entry still has.
-func match(old, new *keyspace.Keyspace) []pair {
-	now, before := named(new), named(old)
-	added := unnamed(new, before)
-	var out []pair
-	for _, e := range old.Entries {
-		n := now[e.Name]
-		if n == nil && e.Script != nil {
-			n = added.scripts[e.Script.File]
-		} else if n == nil {
-			n = added.languages[e.Keys[0].Pattern.Language()]
-		}
-		out = append(out, pair{e, n})
-	}
-	return out
-}
-
-// named returns entries by their names, of two of one name the first.
-func named(ks *keyspace.Keyspace) map[string]*keyspace.Entry {
-	out := make(map[string]*keyspace.Entry, len(ks.Entries))
-	for _, e := range slices.Backward(ks.Entries) {
-		out[e.Name] = e
-	}
-	return out
-}
-
-// strangers holds the entries whose names were not there before: scripts by their files, others
-// by the languages of the patterns that they have now or had before, of two of one the first.
-type strangers struct {
-	scripts, languages map[string]*keyspace.Entry
-}
-
-func unnamed(new *keyspace.Keyspace, before map[string]*keyspace.Entry) strangers {
-	out := strangers{scripts: map[string]*keyspace.Entry{}, languages: map[string]*keyspace.Entry{}}
-	for _, n := range slices.Backward(new.Entries) {
-		switch {
-		case before[n.Name] != nil:
-		case n.Script != nil:
-			out.scripts[n.Script.File] = n
-		default:
-			for _, p := range patterns(n) {
-				out.languages[p.Language()] = n
-			}
-		}
-	}
-	return out
-}
-
-// patterns returns those of an entry's main key, now and before.
-func patterns(e *keyspace.Entry) []*pattern.Pattern {
-	return append([]*pattern.Pattern{e.Keys[0].Pattern}, e.Was...)
-}
-
-// key finds the key of a role.
-func key(e *keyspace.Entry, role string) *keyspace.Key {
-	for _, k := range e.Keys {
-		if k.Role == role {
-			return k
-		}
-	}
-	return nil
-}
-
 // keys calls a check for each key that both have.
 func (c *context) keys(check func(old, new *keyspace.Key)) {
 	for _, p := range c.pairs {
-		if p.new == nil {
+		if p.New == nil {
 			continue
 		}
-		for _, k := range p.old.Keys {
-			if n := key(p.new, k.Role); n != nil {
+		for _, k := range p.Old.Keys {
+			if n := pairs.Key(p.New, k.Role); n != nil {
 				check(k, n)
 			}
 		}

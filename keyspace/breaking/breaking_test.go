@@ -13,6 +13,8 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/diff"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"pgregory.net/rapid"
@@ -409,7 +411,7 @@ func TestEveryRule(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 			}
-			if len(Diff(loaded(t, file(x.old)), loaded(t, file(x.new)))) == 0 {
+			if len(diff.Of(loaded(t, file(x.old)), loaded(t, file(x.new)))) == 0 {
 				t.Errorf("%s: the diff is empty:\n%s→\n%s", r.Code, file(x.old), file(x.new))
 			}
 		}
@@ -482,7 +484,7 @@ func TestNothingChanged(t *testing.T) {
 		if found := Run(read(), read()); len(found) > 0 {
 			t.Errorf("%s: %+v", path, found[0])
 		}
-		if d := Diff(read(), read()); len(d) > 0 {
+		if d := diff.Of(read(), read()); len(d) > 0 {
 			t.Errorf("%s: %v", path, d[0])
 		}
 	}
@@ -526,7 +528,7 @@ func TestDiffText(t *testing.T) {
 		"\n  b: {key: \"b:{v}\", type: set, ttl: 2d, was: [bb, bc], readers: [r]}\n  fresh: {key: f, type: lock, ttl: " +
 		"1m}\nevents: {e: {with: [v]}}")
 	var got []string
-	for _, c := range Diff(loaded(t, old), loaded(t, new)) {
+	for _, c := range diff.Of(loaded(t, old), loaded(t, new)) {
 		got = append(got, c.String())
 	}
 	want := []string{
@@ -545,14 +547,14 @@ func TestDiffText(t *testing.T) {
 func TestZeroIsAText(t *testing.T) {
 	old := `a: {key: "x:0", type: string, ttl: 1d, doc: "0", readers: ["0s"]}`
 	var got []string
-	for _, c := range Diff(loaded(t, file("keys: {}")), loaded(t, file("keys: {}"))) {
+	for _, c := range diff.Of(loaded(t, file("keys: {}")), loaded(t, file("keys: {}"))) {
 		got = append(got, c.String())
 	}
-	for _, c := range Diff(loaded(t, file(old)),
+	for _, c := range diff.Of(loaded(t, file(old)),
 		loaded(t, file(replace(old, `doc: "0", readers: ["0s"]`, `doc: d`).new))) {
 		got = append(got, c.String())
 	}
-	for _, c := range Diff(loaded(t, file(queue("", "").old)),
+	for _, c := range diff.Of(loaded(t, file(queue("", "").old)),
 		loaded(t, file(queue("lease: 1m, retry: 3", "lease: 2m").new))) {
 		got = append(got, c.String())
 	}
@@ -629,7 +631,7 @@ func renamed(t *testing.T, n int) (old, new *keyspace.Keyspace) {
 // TestManyRenamed: entries that were renamed are found by their patterns.
 func TestManyRenamed(t *testing.T) {
 	const n = 500
-	if changes := Diff(renamed(t, n)); len(changes) != n || !changes[n-1].Renamed {
+	if changes := diff.Of(renamed(t, n)); len(changes) != n || !changes[n-1].Renamed {
 		t.Errorf("%d changes, the last one %+v", len(changes), changes[len(changes)-1])
 	}
 }
@@ -643,9 +645,9 @@ func TestRenamedAreFoundInOneStep(t *testing.T) {
 	large[0], large[1] = renamed(t, many)
 	for range 5 { // what a busy machine makes long once is not long each time
 		start := time.Now()
-		match(small[0], small[1])
+		pairs.Match(small[0], small[1])
 		middle := time.Now()
-		match(large[0], large[1])
+		pairs.Match(large[0], large[1])
 		if time.Since(middle) < 32*middle.Sub(start) {
 			return
 		}

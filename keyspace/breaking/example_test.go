@@ -24,10 +24,5 @@ keys:
 	for _, f := range breaking.Run(read("10m"), read("5m")) {
 		fmt.Println(f.Code, f.Entry)
 	}
-	for _, c := range breaking.Diff(read("10m"), read("5m")) {
-		fmt.Println(c.Subject, c.Property)
-	}
-	// Output:
-	// KW622 product
-	// entry product ttl
+	// Output: KW622 product
 }

@@ -2,9 +2,11 @@ package breaking
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 )
 
 // found represents a finding that may share its cause with others.
@@ -57,9 +59,6 @@ func (f *fold) report() {
 	}
 }
 
-// maxNamed bounds the names in one sentence.
-const maxNamed = 10
-
 // also names the other uses of a var.
 func also(others []found) string {
 	var names []string
@@ -73,9 +72,9 @@ func also(others []found) string {
 	switch {
 	case len(names) == 0:
 		return ""
-	case len(names) > maxNamed:
-		return "; so it is with " + strings.Join(names[:maxNamed], ", ") + " and " + number(int64(len(names)-maxNamed)) +
-			" more"
+	case len(names) > stored.MaxNamed:
+		return fmt.Sprintf("; so it is with %s and %d more", strings.Join(names[:stored.MaxNamed], ", "),
+			len(names)-stored.MaxNamed)
 	}
 	return "; so it is with " + strings.Join(names, ", ")
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -15,8 +17,8 @@ import (
 // surviving calls a check for each entry that both have.
 func (c *context) surviving(check func(old, new *keyspace.Entry)) {
 	for _, p := range c.pairs {
-		if p.new != nil {
-			check(p.old, p.new)
+		if p.New != nil {
+			check(p.Old, p.New)
 		}
 	}
 }
@@ -95,7 +97,7 @@ func renaming(e *keyspace.Entry) way {
 
 // formerly reports whether a pattern is under the former ones of an entry.
 func formerly(e *keyspace.Entry, p *pattern.Pattern) bool {
-	_, ok, err := within(p, patterns(e))
+	_, ok, err := within(p, pairs.Patterns(e))
 	return ok && err == nil
 }
 
@@ -130,18 +132,18 @@ func (c *context) valueWidened() {
 		if old.Kind != new.Kind {
 			return
 		}
-		for _, s := range places(old, new) {
-			if s.loosened() {
-				c.report(s.is, s.was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it",
-					s.name, new.Name)
+		for _, s := range stored.Places(old, new) {
+			if s.Loosened() {
+				c.report(s.Is, s.Was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it",
+					s.Name, new.Name)
 			}
-			if s.old == nil || narrowed(s.old, s.new) != "" { // the latter is a finding of its own
+			if s.Old == nil || stored.Narrowed(s.Old, s.New) != "" { // the latter is a finding of its own
 				continue
 			}
-			if reason := unreadable(s.new, s.old); reason != "" {
-				was, is := s.places(old, new)
-				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name,
-					text(s.old), text(s.new), reason)
+			if reason := stored.Unreadable(s.New, s.Old); reason != "" {
+				was, is := s.Places(old, new)
+				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.Name, new.Name,
+					stored.Text(s.Old), stored.Text(s.New), reason)
 			}
 		}
 	})
@@ -171,22 +173,6 @@ func lanes(e *keyspace.Entry) []string {
 		}
 	}
 	return nil
-}
-
-// parsed lists the kinds that a reader parses; the others it takes as they are.
-var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, scalar.Date, scalar.Timestamp,
-	scalar.UnixS, scalar.UnixMS}
-
-// unreadable says why a reader of the old type refuses some value of the new one,
-// "" if it takes all. Readers parse, and check no bounds.
-func unreadable(new, old *scalar.Type) string {
-	if new == nil {
-		new = &scalar.Type{Kind: scalar.Bytes}
-	}
-	if !slices.Contains(parsed, old.Kind) || old.Encrypted != new.Encrypted {
-		return ""
-	}
-	return narrowedKind(opened(*new), scalar.Type{Kind: old.Kind, Layout: old.Layout})
 }
 
 // writersDiffer: an older process writes past what the construct keeps in step.
@@ -271,4 +257,43 @@ func lifetime(e *keyspace.Entry, before keyspace.TTLCase) (shortest time.Duratio
 		return e.TTL.Default
 	}
 	return shortest
+}
+
+// The ways of values whose old and new form cannot be distinguished by readers, or only by
+// those that were made for both.
+var (
+	wayOfTimes = way{"give the new unit a name of its own",
+		"there is none under one name: declare the new unit beside the old one, write both, then move the readers, then " +
+			"drop the old one"}
+	wayOfSealing = way{"seal what is there: keywright seal adopt",
+		"processes that open both and write plain text (seal.Adopting with Plain), then those that seal, then `keywright " +
+			"seal adopt --apply`, then the key ring alone"}
+	wayOfOpening = way{"rewrite what is sealed as plain text first",
+		"processes that open both and write plain text (seal.Adopting with Plain), then rewrite what is stored, then the " +
+			"declaration"}
+	wayOfReplaced = way{"give the new type a name of its own",
+		"there is none under one name: declare the new type beside the old one, write both, then move the readers, then " +
+			"drop the old one"}
+)
+
+const readersOfBoth = "all subscribers, then the publishers"
+
+// wayTo returns what to do about a type that was narrowed, empty where the rule says it: where the
+// values that fit the new type fit the old one.
+func wayTo(s stored.Slot) way {
+	if s.Old == nil || s.New == nil {
+		return way{}
+	}
+	sealed, opened := s.New.Encrypted && !s.Old.Encrypted, s.Old.Encrypted && !s.New.Encrypted
+	switch {
+	case stored.Differ(s.Old.Kind, s.New.Kind, scalar.UnixS, scalar.UnixMS):
+		return wayOfTimes
+	case (sealed || opened) && s.Old.Kind != s.New.Kind:
+		return wayOfReplaced
+	case sealed:
+		return wayOfSealing
+	case opened:
+		return wayOfOpening
+	}
+	return way{}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
@@ -60,7 +62,7 @@ func (c *context) stranded() {
 			return
 		}
 		if ok {
-			if u := unitChanged(old.Pattern, list); u != nil && !index { // of an index KW613 says it, of the field
+			if u := stored.UnitChanged(old.Pattern, list); u != nil && !index { // of an index KW613 says it, of the field
 				causes.add(c.changedVar(old.Pattern, new.Pattern),
 					found{pos: new.Pos, was: old.Pos, entry: new.Name, order: orderOfUnits,
 						fix: "give the other unit a placeholder of its own, under a pattern of its own",
@@ -129,7 +131,7 @@ func derived(old, new *keyspace.Key) (out []found) {
 		return nil
 	}
 	for _, k := range old.Entry.Keys {
-		if n := key(new.Entry, k.Role); n != nil && goesAlong(k, n) {
+		if n := pairs.Key(new.Entry, k.Role); n != nil && goesAlong(k, n) {
 			out = append(out, found{entry: n.Name})
 		}
 	}
@@ -174,7 +176,7 @@ func given(k *keyspace.Key) string {
 	return ""
 }
 
-// changedVar returns the var because of which a pattern of the same text is another
+// ChangedVar returns the var because of which a pattern of the same text is another
 // language, "" if that is not the cause.
 func (c *context) changedVar(old, new *pattern.Pattern) string {
 	if old.String() != new.String() {
@@ -197,13 +199,13 @@ func (c *context) removed() {
 	for _, p := range c.pairs {
 		var line *keyspace.Retired
 		var without []*keyspace.Key
-		for _, k := range p.old.Keys {
-			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) {
+		for _, k := range p.Old.Keys {
+			if p.New != nil && (pairs.Key(p.New, k.Role) != nil || isIndex(p.Old, k)) {
 				continue
 			}
 			var pos keyspace.Pos
-			if p.new != nil {
-				pos = at(p.new, "type")
+			if p.New != nil {
+				pos = at(p.New, "type")
 			}
 			witness, found, decided := c.now().lacks(k.Pattern)
 			switch {
@@ -219,7 +221,7 @@ func (c *context) removed() {
 					k.Name, k.Pattern,
 					finding.Key(witness))
 			default:
-				if u := unitChanged(k.Pattern, c.now().patterns.Meet(k.Pattern)); u != nil {
+				if u := stored.UnitChanged(k.Pattern, c.now().patterns.Meet(k.Pattern)); u != nil {
 					c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and the entries that match its keys have %s", k.Name,
 						k.Pattern, u)
 				}
@@ -232,11 +234,11 @@ func (c *context) removed() {
 }
 
 // wayOut says how an entry is removed, "" where the rule says it: of keys that go along.
-func (c *context) wayOut(p pair, k *keyspace.Key) string {
-	if p.new != nil || k.Derived {
+func (c *context) wayOut(p pairs.Pair, k *keyspace.Key) string {
+	if p.New != nil || k.Derived {
 		return ""
 	}
-	return "keep the entry until its keys are gone; then write " + retirement(p.old) + " in its place"
+	return "keep the entry until its keys are gone; then write " + retirement(p.Old) + " in its place"
 }
 
 // isIndex: KW615 says of an index that is gone how it is taken off the server.
@@ -247,22 +249,22 @@ func isIndex(e *keyspace.Entry, k *keyspace.Key) bool {
 
 func (c *context) forgotten() {
 	for _, p := range c.pairs {
-		if p.new == nil {
+		if p.New == nil {
 			continue
 		}
-		for _, was := range p.old.Was {
+		for _, was := range p.Old.Was {
 			witness, found, decided := c.now().lacks(was)
 			if !decided {
-				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
+				c.report(at(p.New, "was"), at(p.Old, "was"), p.New.Name, "",
 					"whether keys of the former pattern %s of %s are still declared is not known: that takes too long", was,
-					p.new.Name)
+					p.New.Name)
 				return
 			}
 			if r := c.retiredPattern(was); found && r != nil {
-				c.noteRetired(r, at(p.old, "was"), p.new.Name, "the former pattern %s of %s is gone", was, p.new.Name)
+				c.noteRetired(r, at(p.Old, "was"), p.New.Name, "the former pattern %s of %s is gone", was, p.New.Name)
 			} else if found {
-				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
-					"the former pattern %s of %s is gone; keys like %s are unknown now", was, p.new.Name, finding.Key(witness))
+				c.report(at(p.New, "was"), at(p.Old, "was"), p.New.Name, "",
+					"the former pattern %s of %s is gone; keys like %s are unknown now", was, p.New.Name, finding.Key(witness))
 			}
 		}
 	}
@@ -303,7 +305,7 @@ func (c *context) channelMoved() {
 				"the channel %s (%s) is gone", old.Name, old.Pattern)
 		case old.Pattern.Language() != new.Pattern.Language():
 			if witness, ok := pattern.Contains(new.Pattern, old.Pattern); ok {
-				if u := unitChanged(old.Pattern, []*pattern.Pattern{new.Pattern}); u != nil {
+				if u := stored.UnitChanged(old.Pattern, []*pattern.Pattern{new.Pattern}); u != nil {
 					c.report(new.Pos, old.Pos, new.Name, "",
 						"the channel %s (%s) has %s: subscribers and publishers of the two versions do not meet", new.Name,
 						new.Pattern, u)
@@ -324,58 +326,6 @@ func (c *context) channel(name string) *keyspace.Channel {
 		}
 	}
 	return c.channels[name]
-}
-
-// cleanupWidened: keys that a rule takes now and none of the same kind took
-// before.
-func (c *context) cleanupWidened() {
-	for _, rule := range c.new.Cleanup {
-		var before []*pattern.Pattern
-		for _, old := range c.old.Cleanup {
-			if (old.Idle > 0) == (rule.Idle > 0) && (old.Keep > 0) == (rule.Keep > 0) && old.Idle <= rule.Idle &&
-				old.Older <= rule.Older && old.Keep <= rule.Keep {
-				before = append(before, old.Match.Pattern)
-			}
-		}
-		union, err := pattern.Join(before...)
-		if err != nil {
-			continue
-		}
-		witness, ok := union.Contains(rule.Match.Pattern)
-		if len(before) == 0 {
-			witness, ok = rule.Match.Pattern.Example(), false
-		}
-		if same := c.sameCleanup(rule); !ok && same != nil {
-			c.report(rule.Pos, same.Pos, "", "", "the clean-up of %s takes keys %s, and took them %s", rule.Match.Text,
-				after(rule), after(*same))
-		} else if !ok {
-			c.report(rule.Pos, keyspace.Pos{}, "", "", "the clean-up of %s may take %s, which it could not before",
-				rule.Match.Text, finding.Key(witness))
-		}
-	}
-}
-
-// sameCleanup returns the old rule for the same keys.
-func (c *context) sameCleanup(rule keyspace.Cleanup) *keyspace.Cleanup {
-	for i, old := range c.old.Cleanup {
-		if old.Match.Text == rule.Match.Text {
-			return &c.old.Cleanup[i]
-		}
-	}
-	return nil
-}
-
-// after says when a rule takes a key.
-func after(rule keyspace.Cleanup) string {
-	switch {
-	case rule.Keep > 0:
-		return fmt.Sprintf("that are not among the newest %d", rule.Keep)
-	case rule.Idle > 0:
-		return "that were not used for " + keyspace.FormatDuration(rule.Idle)
-	case rule.Older > 0:
-		return "that are older than " + keyspace.FormatDuration(rule.Older)
-	}
-	return "at once"
 }
 
 func (c *context) invalidationDropped() {

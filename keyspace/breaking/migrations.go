@@ -2,10 +2,7 @@ package breaking
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/keywright/keywright/keyspace"
 )
@@ -127,33 +124,4 @@ func (c *context) gateLowered() {
 func compares(old, new *keyspace.CompareRule) bool {
 	return old.Entry.Name == new.Entry.Name && slices.Equal(old.Field, new.Field) && old.As == new.As &&
 		!new.Until.After(old.Until)
-}
-
-// migration adds the facts of a migration to a plain diff.
-func (p *facts) migration(m *keyspace.Migration) {
-	name := "migrations." + m.Name
-	p.add(name+".doc", m.Doc)
-	var parts []string
-	for _, part := range m.Parts {
-		parts = append(parts, part.Name)
-		g := part.Gates
-		p.add(name+"."+part.Name+".gates",
-			fmt.Sprintf("compared %d unequal %d for %v marks %d backup %v", g.Compared, g.Unequal, g.For, g.Marks, g.Backup))
-		for _, mv := range part.Moves {
-			for _, f := range mv.Facts() {
-				p.add(name+"."+mv.Name+" "+f.Name, f.Value)
-			}
-		}
-	}
-	p.add(name+".parts", strings.Join(parts, ", "))
-	for _, i := range m.Ignore {
-		p.add(name+".ignore "+i.String(), i.Reason)
-	}
-	for _, r := range m.Compare {
-		text := r.Entry.Name + " " + strings.Join(r.Field, ".") + " as " + string(r.As)
-		if r.As == keyspace.CompareIgnore {
-			text += " until " + r.Until.Format(time.DateOnly) + " by " + r.Owner
-		}
-		p.add(name+".compare", text)
-	}
 }

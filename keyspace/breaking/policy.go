@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -97,9 +98,9 @@ func (c *context) slidingChanged() {
 
 func (c *context) ownerChanged() {
 	for _, p := range c.pairs {
-		if p.new != nil && p.old.Owner != "" && p.old.Owner != p.new.Owner {
-			c.report(at(p.new, "owner"), at(p.old, "owner"), p.new.Name, "", "%s was owned by %s and is by %s", p.new.Name,
-				p.old.Owner, orNobody(p.new.Owner))
+		if p.New != nil && p.Old.Owner != "" && p.Old.Owner != p.New.Owner {
+			c.report(at(p.New, "owner"), at(p.Old, "owner"), p.New.Name, "", "%s was owned by %s and is by %s", p.New.Name,
+				p.Old.Owner, orNobody(p.New.Owner))
 		}
 	}
 	for _, old := range c.old.Channels {
@@ -120,12 +121,12 @@ func orNobody(name string) string {
 
 func (c *context) readerDropped() {
 	for _, p := range c.pairs {
-		if p.new == nil {
+		if p.New == nil {
 			continue
 		}
-		for _, r := range p.old.Readers {
-			if !slices.Contains(p.new.Readers, r) && p.new.Owner != r {
-				c.report(at(p.new, "readers"), at(p.old, "readers"), p.new.Name, "", "%s may read %s no more", r, p.new.Name)
+		for _, r := range p.Old.Readers {
+			if !slices.Contains(p.New.Readers, r) && p.New.Owner != r {
+				c.report(at(p.New, "readers"), at(p.Old, "readers"), p.New.Name, "", "%s may read %s no more", r, p.New.Name)
 			}
 		}
 	}
@@ -148,10 +149,10 @@ func (c *context) readerDropped() {
 
 func (c *context) limitLowered() {
 	for _, p := range c.pairs {
-		if p.new == nil {
+		if p.New == nil {
 			continue
 		}
-		o, n := p.old, p.new
+		o, n := p.Old, p.New
 		for _, limit := range []struct {
 			name     string
 			old, new int64
@@ -203,13 +204,13 @@ func number(n int64) string { return fmt.Sprint(n) }
 func (c *context) nameGone() {
 	for _, p := range c.pairs {
 		switch {
-		case p.new == nil:
-			c.nameOf(sectionOf(p.old), p.old.Name, p.old.Pos, retirement(p.old), article(p.old))
-		case p.new.Name != p.old.Name && c.retired(sectionOf(p.old), p.old.Name) != nil:
-			c.noteRetired(c.retired(sectionOf(p.old), p.old.Name), p.old.Pos, p.new.Name, "%s %s is called %s now", article(p.old),
-				p.old.Name, p.new.Name)
-		case p.new.Name != p.old.Name:
-			c.report(p.new.Pos, p.old.Pos, p.new.Name, "", "%s %s is called %s now", article(p.old), p.old.Name, p.new.Name)
+		case p.New == nil:
+			c.nameOf(sectionOf(p.Old), p.Old.Name, p.Old.Pos, retirement(p.Old), article(p.Old))
+		case p.New.Name != p.Old.Name && c.retired(sectionOf(p.Old), p.Old.Name) != nil:
+			c.noteRetired(c.retired(sectionOf(p.Old), p.Old.Name), p.Old.Pos, p.New.Name, "%s %s is called %s now", article(p.Old),
+				p.Old.Name, p.New.Name)
+		case p.New.Name != p.Old.Name:
+			c.report(p.New.Pos, p.Old.Pos, p.New.Name, "", "%s %s is called %s now", article(p.Old), p.Old.Name, p.New.Name)
 		}
 	}
 	for _, old := range c.old.Channels {
@@ -271,7 +272,7 @@ func parameters(p, old *pattern.Pattern) string {
 	var out []string
 	for i, place := range p.Placeholders() {
 		t := place.Type
-		one := place.Name + " " + goType(&t)
+		one := place.Name + " " + stored.GoType(&t)
 		if before := old.Placeholders(); t.Default != "" && i < len(before) && before[i].Type.Default != "" {
 			one += " = " + t.Default
 		}
@@ -282,11 +283,11 @@ func parameters(p, old *pattern.Pattern) string {
 
 func (c *context) scriptChanged() {
 	for _, p := range c.pairs {
-		if p.new == nil || p.old.Script == nil || p.new.Script == nil {
+		if p.New == nil || p.Old.Script == nil || p.New.Script == nil {
 			continue
 		}
-		if a, b := signature(p.old), signature(p.new); a != b {
-			c.report(p.new.Pos, p.old.Pos, p.new.Name, "", "the script %s was %s and is %s", p.new.Name, a, b)
+		if a, b := signature(p.Old), signature(p.New); a != b {
+			c.report(p.New.Pos, p.Old.Pos, p.New.Name, "", "the script %s was %s and is %s", p.New.Name, a, b)
 		}
 	}
 }
@@ -295,11 +296,11 @@ func (c *context) scriptChanged() {
 func signature(e *keyspace.Entry) string {
 	var args []string
 	for _, a := range e.Script.Args {
-		args = append(args, a.Name+" "+goType(&a.Type))
+		args = append(args, a.Name+" "+stored.GoType(&a.Type))
 	}
 	out := "(" + strings.Join(e.Script.Keys, ", ") + "; " + strings.Join(args, ", ") + ")"
 	if e.Script.Returns != nil {
-		out += " " + goType(&scalar.Type{Kind: e.Script.Returns.Kind, Var: e.Script.Returns.Var})
+		out += " " + stored.GoType(&scalar.Type{Kind: e.Script.Returns.Kind, Var: e.Script.Returns.Var})
 	}
 	return out
 }

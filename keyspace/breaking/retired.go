@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -170,7 +171,7 @@ func (c *context) wordsGone(old, new *scalar.Type) string {
 		return ""
 	}
 	words := c.retiredWords(old, new.Var)
-	if t, some := without(*old, words); len(words) == 0 || !some || narrowed(&t, new) != "" {
+	if t, some := without(*old, words); len(words) == 0 || !some || stored.Narrowed(&t, new) != "" {
 		return ""
 	}
 	return areRetired(words)
@@ -226,8 +227,8 @@ func (c *context) forgottenRetired() {
 		}
 	}
 	for _, p := range c.pairs {
-		if p.new != nil && p.new.Topic == nil {
-			c.namesForgotten("field", p.new.Name, at(p.new, "retired"), p.old.Retired, p.new.Retired)
+		if p.New != nil && p.New.Topic == nil {
+			c.namesForgotten("field", p.New.Name, at(p.New, "retired"), p.Old.Retired, p.New.Retired)
 		}
 	}
 	for _, old := range c.old.Channels {

@@ -58,6 +58,9 @@ func (p Path) String() string {
 	return b.String()
 }
 
+// InObject reports whether the step leads from an object to a member, and not from an array to an element.
+func (s Step) InObject() bool { return s.Kind == Member || s.Kind == Capture }
+
 // String returns the step as it is written.
 func (s Step) String() string {
 	switch s.Kind {

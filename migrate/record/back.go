@@ -58,47 +58,26 @@ func (mv *Move) parts(r *Record) (out []part, ok bool) {
 	return out, true
 }
 
-// given represents a reference and the value that it must have.
-type given struct {
-	ref route.Term
-	datum
-}
-
-// undo returns what the references of a term must be, so that the term gives a stored
-// value.
-func undo(t *route.Term, d datum) ([]given, string) {
-	if t.Func == "" {
-		return []given{{*t, d}}, ""
-	}
-	from := conversions[t.Func].from
-	if from == nil {
-		return nil, "cannot be had back from " + t.Func
-	}
-	in, reason := from(t, d)
-	if reason != "" {
-		return nil, reason
-	}
-	var out []given
-	for i := range in {
-		inner, reason := undo(&t.Of[i], in[i])
-		if reason != "" {
-			return nil, reason
-		}
-		out = append(out, inner...)
-	}
-	return out, ""
-}
-
 // gives returns the references of a part and their values.
 func (p *part) gives() ([]given, string) {
 	d := datum{}
 	if p.there {
 		var reason string
-		if d, reason = p.load(p.stored); reason != "" {
+		if d, reason = p.loaded(); reason != "" {
 			return nil, reason
 		}
 	}
 	return undo(&p.term, d)
+}
+
+// loaded returns what is stored of the part as a datum.
+func (p *part) loaded() (datum, string) {
+	if p.typ.Kind == scalar.JSON {
+		if _, err := checked([]byte(p.stored)); err != nil {
+			return datum{}, "is no JSON"
+		}
+	}
+	return p.load(p.stored)
 }
 
 // apply returns a value of the document with a record written into it. What is as the
@@ -143,17 +122,6 @@ func (mv *Move) apply(m *Match, st *style, cur []byte, r *Record) ([]byte, error
 		cur = []byte("{}") // a record of captures alone
 	}
 	return cur, nil
-}
-
-// ofRecord reports whether a term takes anything from the record.
-func ofRecord(t *route.Term) bool {
-	return slices.ContainsFunc(t.References(), func(r route.Term) bool { return r.Whole })
-}
-
-func sameJSON(a, b string) bool {
-	x, err1 := Canonical([]byte(a))
-	y, err2 := Canonical([]byte(b))
-	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // want represents a capture that a record needs: its text, or, where that cannot be had
@@ -237,15 +205,6 @@ func (mv *Move) wants(r *Record, names Names) (map[string]*want, error) {
 		}
 	}
 	return out, nil
-}
-
-func captureText(refs []given, name string) (string, bool) {
-	for _, g := range refs {
-		if g.ref.Capture == name && g.kind != nothing && g.kind != compound {
-			return g.text, true
-		}
-	}
-	return "", false
 }
 
 // FileOf returns the file that has, or would get, a record. names may be nil where the

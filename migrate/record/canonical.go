@@ -2,9 +2,11 @@ package record
 
 import (
 	"bytes"
-	"slices"
+	"time"
 
+	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/migrate/record/internal/decimal"
 	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
@@ -16,7 +18,7 @@ func checked(text []byte) (raw []byte, err error) { return checkedBelow(text, 0)
 func checkedBelow(text []byte, depth int) (raw []byte, err error) {
 	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
 	opt.MaxDepth -= depth
-	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced,
+	w := &walker{scanner: scannerOf(text), opt: opt, source: unsourced,
 		names: twice.New(opt.MaxNames, opt.Spill)}
 	if err := w.document(); err != nil {
 		return nil, err
@@ -38,49 +40,57 @@ func Canonical(text []byte) ([]byte, error) {
 	return appendCanonical(make([]byte, 0, len(raw)), raw), nil
 }
 
-// appendCanonical writes the canonical form of a value that has been checked.
-func appendCanonical(dst, raw []byte) []byte {
-	switch raw[0] {
-	case '"':
-		return quote(dst, textOf(raw))
-	case '[':
-		dst = append(dst, '[')
-		first := true
-		eachElement(raw, func(value []byte) {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = appendCanonical(dst, value)
-		})
-		return append(dst, ']')
-	case '{':
-		return appendObject(dst, raw)
-	case 't', 'f', 'n':
-		return append(dst, raw...)
+// EditMembers returns an object with the values of its members changed by a function. What is
+// no object stays as it is; what is no JSON is an *Error.
+func EditMembers(object []byte, edit func(name string, value []byte) ([]byte, error)) ([]byte, error) {
+	raw, err := checked(object)
+	if err != nil || raw[0] != '{' {
+		return object, err
 	}
-	d, ok := decimal.Parse(string(raw))
-	if !ok {
-		return append(dst, raw...)
+	var changes []member
+	eachMember(raw, func(key, value []byte) {
+		if err != nil {
+			return
+		}
+		name := textOf(key)
+		var next []byte
+		if next, err = edit(name, value); !bytes.Equal(next, value) {
+			changes = append(changes, member{name, next})
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	return append(dst, d.String()...)
+	return (&style{}).editMembers(raw, changes), nil
 }
 
-func appendObject(dst, raw []byte) []byte {
-	type member struct {
-		name  string
-		value []byte
-	}
-	var members []member
-	eachMember(raw, func(key, value []byte) { members = append(members, member{textOf(key), value}) })
-	slices.SortFunc(members, func(a, b member) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
-	dst = append(dst, '{')
-	for i, m := range members {
-		if i > 0 {
-			dst = append(dst, ',')
+func sameJSON(a, b string) bool {
+	x, err1 := Canonical([]byte(a))
+	y, err2 := Canonical([]byte(b))
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// canonicalStored returns one spelling for all of a stored value.
+func canonicalStored(k scalar.Kind, stored string) string {
+	switch k {
+	case scalar.JSON:
+		if c, err := Canonical([]byte(stored)); err == nil {
+			return string(c)
 		}
-		dst = append(quote(dst, m.name), ':')
-		dst = appendCanonical(dst, m.value)
+	case scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS:
+		if d, ok := decimal.Parse(stored); ok {
+			return d.String()
+		}
+	case scalar.Bool:
+		if v, ok := key.ParseBool(stored); ok && v {
+			return "true"
+		} else if ok {
+			return "false"
+		}
+	case scalar.Timestamp:
+		if t, err := time.Parse(time.RFC3339Nano, stored); err == nil {
+			return t.UTC().Format(time.RFC3339Nano)
+		}
 	}
-	return append(dst, '}')
+	return stored
 }

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
-	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
 
 // MaxDifferences bounds the differences of two records; one more says that there
@@ -175,51 +173,6 @@ func (c *comparison) stored(typ scalar.Type, path []string, a, b string) {
 	}
 }
 
-// sameStored compares two spellings of one value of a type.
-func sameStored(k scalar.Kind, a, b string) bool {
-	switch k {
-	case scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS:
-		return sameNumber(a, b)
-	case scalar.Bool:
-		x, ok1 := key.ParseBool(a)
-		y, ok2 := key.ParseBool(b)
-		return ok1 && ok2 && x == y
-	case scalar.Timestamp:
-		return sameInstant(datum{kind: text, text: a}, datum{kind: text, text: b})
-	}
-	return false
-}
-
-func sameNumber(a, b string) bool {
-	x, ok1 := decimal.Parse(a)
-	y, ok2 := decimal.Parse(b)
-	return ok1 && ok2 && x == y
-}
-
-// sameInstant compares two texts or numbers that are times.
-func sameInstant(a, b datum) bool {
-	x, ok1 := instantOf(a)
-	y, ok2 := instantOf(b)
-	return ok1 && ok2 && x.Equal(y)
-}
-
-// instantOf reads a time of either form: a number of less than 10^11 is seconds.
-func instantOf(d datum) (time.Time, bool) {
-	if d.kind == text {
-		if t, reason := readISO(d); reason == "" {
-			return t.time, true
-		}
-	}
-	n, ok := decimal.Parse(d.text)
-	if !ok {
-		return time.Time{}, false
-	}
-	if len(n.Digits)+n.Exp <= 11 {
-		return unixTime(d.text, time.Second)
-	}
-	return unixTime(d.text, time.Millisecond)
-}
-
 // json compares two values that have been checked.
 func (c *comparison) json(path []string, a, b []byte) {
 	how := c.as(path)
@@ -294,29 +247,6 @@ func (c *comparison) arrays(path []string, how keyspace.CompareAs, a, b []byte) 
 	}
 }
 
-func elements(raw []byte) (out [][]byte) {
-	eachElement(raw, func(value []byte) { out = append(out, value) })
-	return out
-}
-
-func sameCanonical(a, b []byte) bool {
-	return bytes.Equal(appendCanonical(nil, a), appendCanonical(nil, b))
-}
-
-// canonicalSet returns the canonical forms of elements, sorted; each once if they are
-// a set.
-func canonicalSet(in [][]byte, once bool) [][]byte {
-	out := make([][]byte, 0, len(in))
-	for _, raw := range in {
-		out = append(out, appendCanonical(nil, raw))
-	}
-	slices.SortFunc(out, bytes.Compare)
-	if once {
-		out = slices.CompactFunc(out, bytes.Equal)
-	}
-	return out
-}
-
 // Digest returns the same for two records that compare as equal without rules: of the
 // canonical form of what is stored, without the time at which it ends.
 func (r *Record) Digest() [32]byte {
@@ -350,29 +280,4 @@ func (r *Record) Digest() [32]byte {
 	put(string(binary.LittleEndian.AppendUint64(nil, uint64(r.Tries))))
 	var out [32]byte
 	return [32]byte(h.Sum(out[:0]))
-}
-
-// canonicalStored returns one spelling for all of a stored value.
-func canonicalStored(k scalar.Kind, stored string) string {
-	switch k {
-	case scalar.JSON:
-		if c, err := Canonical([]byte(stored)); err == nil {
-			return string(c)
-		}
-	case scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS:
-		if d, ok := decimal.Parse(stored); ok {
-			return d.String()
-		}
-	case scalar.Bool:
-		if v, ok := key.ParseBool(stored); ok && v {
-			return "true"
-		} else if ok {
-			return "false"
-		}
-	case scalar.Timestamp:
-		if t, err := time.Parse(time.RFC3339Nano, stored); err == nil {
-			return t.UTC().Format(time.RFC3339Nano)
-		}
-	}
-	return stored
 }

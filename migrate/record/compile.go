@@ -7,7 +7,6 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
-	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 // node represents a prefix of the paths of a source: a step, and what comes after it.
@@ -36,29 +35,6 @@ func (n *node) child(s route.Step) *node {
 	return c
 }
 
-// slot represents one part of a record: the term that it is taken from, and the type that
-// it is stored in.
-type slot struct {
-	name  string
-	term  route.Term
-	typ   scalar.Type
-	check func([]byte) bool
-	free  bool // whatever has the form is of the type
-}
-
-func newSlot(name string, t *route.Term, typ *scalar.Type) *slot {
-	if t == nil {
-		return nil
-	}
-	s := &slot{name: name, term: *t}
-	if typ != nil {
-		s.typ = *typ
-	}
-	s.check = s.typ.Prepared()
-	s.free = s.typ.Kind == scalar.JSON || s.typ.Kind == scalar.Bytes || s.typ.Kind == scalar.Text && s.typ.Max == 0
-	return s
-}
-
 // Compile prepares a migration that was loaded without fault. The error says
 // which move is not complete.
 func Compile(m *keyspace.Migration) (*Map, error) {
@@ -85,7 +61,11 @@ func Compile(m *keyspace.Migration) (*Map, error) {
 		}
 	}
 	for _, s := range out.Sources {
-		s.covers = coverOf(s, m.Ignore)
+		var moves []reading
+		for _, mv := range s.Moves {
+			moves = append(moves, reading{mv.Move, mv.terms()})
+		}
+		s.covers = coverOf(s.Source, moves, m.Ignore)
 	}
 	return out, nil
 }
@@ -179,4 +159,19 @@ func (s *Source) Glob() string {
 		b.WriteString(globSpecial.Replace(p.Literal))
 	}
 	return b.String()
+}
+
+// terms returns all that a record of the move is made of.
+func (mv *Move) terms() (out []route.Term) {
+	for _, s := range mv.slots() {
+		out = append(out, s.term)
+	}
+	if mv.TTL != nil {
+		for _, t := range []*route.Term{mv.TTL.From, mv.TTL.Until} {
+			if t != nil {
+				out = append(out, *t)
+			}
+		}
+	}
+	return out
 }

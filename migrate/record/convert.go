@@ -323,23 +323,3 @@ func nulledBack(_ *route.Term, d datum) (datum, string) {
 	}
 	return d, ""
 }
-
-// eval returns the value of a term.
-func (m *Match) eval(t *route.Term) (datum, string) {
-	if t.Func == "" {
-		return m.refer(t), ""
-	}
-	if t.Func == "place" {
-		return datum{kind: number, text: strconv.FormatInt(max(0, m.Place), 10)}, ""
-	}
-	var room [2]datum
-	in := room[:0]
-	for i := range t.Of {
-		d, reason := m.eval(&t.Of[i])
-		if reason != "" {
-			return datum{}, reason
-		}
-		in = append(in, d)
-	}
-	return conversions[t.Func].to(t, in)
-}

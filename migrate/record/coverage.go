@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -73,9 +72,9 @@ const maxPlaces = 100
 type covered struct {
 	step     route.Step
 	children []*covered
-	of       []*Move // that come through here, or end here
-	takes    []*Move // that read the whole of it
-	path     bool    // it is of a path, so that the value around it must have its shape
+	of       []*keyspace.Move // that come through here, or end here
+	takes    []*keyspace.Move // that read the whole of it
+	path     bool             // it is of a path, so that the value around it must have its shape
 	ignored  bool
 }
 
@@ -90,17 +89,23 @@ func (n *covered) child(s route.Step) *covered {
 	return c
 }
 
+// reading represents a move with all terms that its records are made of.
+type reading struct {
+	*keyspace.Move
+	terms []route.Term
+}
+
 // coverOf returns what the moves of a source read of its documents.
-func coverOf(s *Source, ignored []keyspace.Ignored) *covered {
+func coverOf(source *keyspace.Source, moves []reading, ignored []keyspace.Ignored) *covered {
 	root := &covered{}
-	for _, mv := range s.Moves {
-		n := root
+	for _, r := range moves {
+		mv, n := r.Move, root
 		n.of = append(n.of, mv)
 		for _, step := range mv.From.Steps {
 			n = n.child(step)
 			n.path, n.of = true, append(n.of, mv)
 		}
-		for _, t := range mv.terms() {
+		for _, t := range r.terms {
 			for _, ref := range t.References() {
 				if !ref.Whole {
 					continue
@@ -115,7 +120,7 @@ func coverOf(s *Source, ignored []keyspace.Ignored) *covered {
 		}
 	}
 	for i := range ignored {
-		if ignored[i].Source != s.Source {
+		if ignored[i].Source != source {
 			continue
 		}
 		n := root
@@ -127,26 +132,11 @@ func coverOf(s *Source, ignored []keyspace.Ignored) *covered {
 	return root
 }
 
-// terms returns all that a record of the move is made of.
-func (mv *Move) terms() (out []route.Term) {
-	for _, s := range mv.slots() {
-		out = append(out, s.term)
-	}
-	if mv.TTL != nil {
-		for _, t := range []*route.Term{mv.TTL.From, mv.TTL.Until} {
-			if t != nil {
-				out = append(out, *t)
-			}
-		}
-	}
-	return out
-}
-
 // cover notes what of a document is read while it is walked.
 type cover struct {
 	*Coverage
-	file    Captures
-	excepts bool // a move leaves something out
+	file    map[string]string // what its name has captured
+	excepts bool              // a move leaves something out
 	next    []*covered
 	label   string // of the value under way
 	from    int64  // where it begins, with its name
@@ -178,9 +168,10 @@ type coverFrame struct {
 	of    byte // its first byte
 }
 
-func newCover(c *Coverage, s *Source, file Captures) *cover {
-	return &cover{Coverage: c, file: file, next: []*covered{s.covers},
-		excepts: slices.ContainsFunc(s.Moves, func(mv *Move) bool { return len(mv.Except) > 0 })}
+// newCover returns the cover of a document, of which moves read what root says.
+func newCover(c *Coverage, root *covered, file map[string]string) *cover {
+	return &cover{Coverage: c, file: file, next: []*covered{root},
+		excepts: slices.ContainsFunc(root.of, func(mv *keyspace.Move) bool { return len(mv.Except) > 0 })}
 }
 
 // begin notes a value that begins with a byte.
@@ -229,9 +220,9 @@ func (c *cover) judge(nodes []*covered, of byte, f *coverFrame) ([]*covered, fat
 	want, goes := "", false
 	for _, n := range live {
 		for _, child := range n.children {
-			goes = goes || of == '{' && object(child.step) || of == '[' && !object(child.step)
+			goes = goes || of == '{' && child.step.InObject() || of == '[' && !child.step.InObject()
 			if child.path && want == "" {
-				want = map[bool]string{true: "an object", false: "an array"}[object(child.step)]
+				want = map[bool]string{true: "an object", false: "an array"}[child.step.InObject()]
 			}
 		}
 	}
@@ -248,7 +239,7 @@ func (c *cover) judge(nodes []*covered, of byte, f *coverFrame) ([]*covered, fat
 }
 
 // moves reports whether a move does not leave out what is under way.
-func (c *cover) moves(mv *Move) bool {
+func (c *cover) moves(mv *keyspace.Move) bool {
 	if !c.excepts {
 		return true
 	}
@@ -349,12 +340,10 @@ func (c *Coverage) misshapen(f *coverFrame, want string) {
 	if c.shapes == nil {
 		c.shapes = map[string]*Misshapen{}
 	}
-	has := kindNames[datumOf([]byte{f.of, '"'}).kind]
-	switch f.of {
-	case '{':
-		has = "an object"
-	case '[':
-		has = "an array"
+	has := map[byte]string{'{': "an object", '[': "an array", '"': "a text", 'n': "null", 't': "true or false",
+		'f': "true or false"}[f.of]
+	if has == "" {
+		has = "a number"
 	}
 	key := f.label + "\x00" + want + "\x00" + has
 	m := c.shapes[key]
@@ -381,13 +370,5 @@ func (c *Coverage) ended(bytes int64) {
 	}
 }
 
-// Unmet returns the paths of moves that no document has met, where there is anything in the documents.
-func (c *Coverage) Unmet(moves []*Move) (out []*Move) {
-	for _, mv := range moves {
-		if c.Values > 0 && c.Matches[mv.Name] == 0 {
-			out = append(out, mv)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *Move) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
+// Unmet reports whether there is anything in the documents, and no document has met the path of a move.
+func (c *Coverage) Unmet(move string) bool { return c.Values > 0 && c.Matches[move] == 0 }

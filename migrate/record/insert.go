@@ -177,8 +177,8 @@ func (e *editor) close(w *walker) error {
 func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 	l := &f.edits
 	depth := len(w.frames)
-	if step, _ := left[0].step(depth); f.object != object(step) {
-		return e.blocked(w, left, object(step))
+	if step, _ := left[0].step(depth); f.object != step.InObject() {
+		return e.blocked(w, left, step.InObject())
 	}
 	members, err := e.build(left, depth)
 	if err != nil || len(members) == 0 { // all were refused
@@ -254,8 +254,6 @@ func (e *editor) lines(w *walker, l *level, members []member) {
 	e.put(splice{at, at, text})
 }
 
-func object(s route.Step) bool { return s.Kind == route.Member || s.Kind == route.Capture }
-
 // build makes the members or elements that a place below so many frames gets, in
 // the order of the edits.
 func (e *editor) build(adds []*addition, depth int) ([]member, error) {
@@ -268,7 +266,7 @@ func (e *editor) build(adds []*addition, depth int) ([]member, error) {
 	for _, a := range adds {
 		step, _ := a.step(depth)
 		first, _ := adds[0].step(depth)
-		name, err := a.name(depth, object(first))
+		name, err := a.name(depth, first.InObject())
 		if err != nil {
 			if err := e.refuse(a.edit, err); err != nil {
 				return nil, err
@@ -301,7 +299,7 @@ func (e *editor) build(adds []*addition, depth int) ([]member, error) {
 // name returns the name below so many frames, where an object or an array is made.
 func (a *addition) name(depth int, inObject bool) (string, error) {
 	step, w := a.step(depth)
-	if object(step) != inObject {
+	if step.InObject() != inObject {
 		return "", a.fault("another record makes an object of an array")
 	}
 	if w == nil {
@@ -408,7 +406,7 @@ func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
 			return nil, err
 		}
 		if step, _ := inner[0].step(depth + 1); len(members) > 0 {
-			value = e.nest(value, members, object(step))
+			value = e.nest(value, members, step.InObject())
 		}
 	}
 	if value != nil {

@@ -146,3 +146,48 @@ func (w *walker) pointer() string {
 	}
 	return b.String()
 }
+
+// refer returns the value of a reference.
+func (m *Match) refer(t *route.Term) datum {
+	switch {
+	case !t.Whole:
+		return datum{kind: spelled, text: m.capture(t.Capture)}
+	case len(t.Members) == 0:
+		return datumOf(m.Raw)
+	}
+	return datumOf(lookup(m.at(t.Members[0]), t.Members[1:]))
+}
+
+// at returns a member of the record; the members are read once.
+func (m *Match) at(name string) []byte {
+	if !m.split {
+		m.split, m.members = true, m.members[:0]
+		eachMember(m.Raw, func(key, value []byte) { m.members = append(m.members, named{key, value}) })
+	}
+	for i := range m.members {
+		if m.members[i].is(name) {
+			return m.members[i].value
+		}
+	}
+	return nil
+}
+
+// eval returns the value of a term.
+func (m *Match) eval(t *route.Term) (datum, string) {
+	if t.Func == "" {
+		return m.refer(t), ""
+	}
+	if t.Func == "place" {
+		return datum{kind: number, text: strconv.FormatInt(max(0, m.Place), 10)}, ""
+	}
+	var room [2]datum
+	in := room[:0]
+	for i := range t.Of {
+		d, reason := m.eval(&t.Of[i])
+		if reason != "" {
+			return datum{}, reason
+		}
+		in = append(in, d)
+	}
+	return conversions[t.Func].to(t, in)
+}

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ type frame struct {
 // walker reads a document and calls each for every match.
 type walker struct {
 	*scanner
+	opt    Options
 	source *Source
 	file   Captures
 	names  *twice.Names
@@ -45,7 +45,7 @@ func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) 
 		return Stats{}, err
 	}
 	if w.each = each; opt.Coverage != nil {
-		w.cover = newCover(opt.Coverage, s, w.file)
+		w.cover = newCover(opt.Coverage, s.covers, w.file)
 		defer func() { opt.Coverage.ended(w.offset()) }()
 	}
 	return w.run()
@@ -69,7 +69,7 @@ func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, err
 			Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
 	}
 	opt = opt.filled()
-	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures,
+	w := &walker{scanner: newScanner(in, file, opt.MaxRecord), opt: opt, source: s, file: captures,
 		names: twice.New(opt.MaxNames, opt.Spill)}
 	w.lines = s.Format == keyspace.JSONLines
 	return w, nil
@@ -419,13 +419,4 @@ func (w *walker) element() error {
 		}
 	}
 	return w.value(next)
-}
-
-// unquote reads a text that has been checked.
-func unquote(raw []byte) []byte {
-	var out string
-	if json.Unmarshal(raw, &out) != nil {
-		return nil
-	}
-	return []byte(out)
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -46,84 +45,6 @@ func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit,
 func (w *walker) empty() (bool, error) {
 	_, err := w.peek()
 	return w.pos == len(w.buf), err
-}
-
-// splice represents a change of the bytes of the document: those from an offset to
-// another become others.
-type splice struct {
-	from, to int64
-	text     []byte
-}
-
-// output writes the document with the splices done.
-type output struct {
-	to      io.Writer
-	at      int64 // everything before it is written
-	splices []splice
-	err     error
-}
-
-// emit writes what the window has before an offset.
-func (o *output) emit(buf []byte, base, to int64) {
-	for len(o.splices) > 0 && o.splices[0].to <= to {
-		sp := o.splices[0]
-		if sp.from < o.at {
-			o.err = cmpOr(o.err, errors.New("this cannot happen, please report it: a change of what is written already"))
-			return
-		}
-		o.write(buf[o.at-base : sp.from-base])
-		o.write(sp.text)
-		o.at, o.splices = sp.to, o.splices[1:]
-	}
-	if o.at < to {
-		o.write(buf[o.at-base : to-base])
-		o.at = to
-	}
-}
-
-func cmpOr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-func (o *output) write(b []byte) {
-	if o.err == nil && len(b) > 0 {
-		_, o.err = o.to.Write(b)
-	}
-}
-
-// put adds a splice; those inside of it are in its text already.
-func (o *output) put(sp splice) {
-	for n := len(o.splices) - 1; n >= 0; n-- {
-		last := &o.splices[n]
-		if sp.from == sp.to && last.from == sp.from && last.to > sp.to {
-			last.text = append(sp.text, last.text...) // put in before what was taken out
-			return
-		}
-		if last.from < sp.from || last.to > sp.to || last.from == last.to && last.to == sp.from {
-			break
-		}
-		o.splices = o.splices[:n]
-	}
-	o.splices = append(o.splices, sp)
-}
-
-// now returns what is between two offsets, with the splices done.
-func (o *output) now(w *walker, from, to int64) []byte {
-	raw := w.buf[from-w.base : to-w.base]
-	first := slices.IndexFunc(o.splices, func(sp splice) bool { return sp.from >= from && sp.to <= to })
-	if first < 0 {
-		return raw
-	}
-	var out []byte
-	at := from
-	for _, sp := range o.splices[first:] {
-		out = append(append(out, raw[at-from:sp.from-from]...), sp.text...)
-		at = sp.to
-	}
-	return append(out, raw[at-from:]...)
 }
 
 // level describes what the editor knows of one open object or array.
@@ -278,7 +199,7 @@ func (e *editor) ended(w *walker) error {
 	for _, a := range l.blocked {
 		if a.open() {
 			step, _ := a.step(len(w.frames) + 1)
-			if err := e.blocked(w, []*addition{a}, object(step)); err != nil {
+			if err := e.blocked(w, []*addition{a}, step.InObject()); err != nil {
 				return err
 			}
 		}
@@ -355,7 +276,7 @@ func (e *editor) look(w *walker, l *level, lead []byte) {
 // matched does the edits of a match that was read.
 func (e *editor) matched(w *walker, m *Match) error {
 	from, to := m.At.Offset, w.offset()
-	was, gone, set := e.now(w, from, to), 0, 0
+	was, gone, set := e.now(w.scanner, from, to), 0, 0
 	var edits []*pending
 	for _, mv := range m.Moves {
 		if p := e.of(w, mv, m); p != nil {

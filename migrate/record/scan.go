@@ -11,31 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// The defaults of Options.
 const (
-	defaultDepth  = 512
-	defaultRecord = 8 << 20
-	defaultName   = 64 << 10
-	defaultNames  = 1 << 18
 	chunk         = 64 << 10
 	longestNumber = 4096
 )
-
-func (o Options) filled() Options {
-	if o.MaxDepth <= 0 {
-		o.MaxDepth = defaultDepth
-	}
-	if o.MaxRecord <= 0 {
-		o.MaxRecord = defaultRecord
-	}
-	if o.MaxName <= 0 {
-		o.MaxName = defaultName
-	}
-	if o.MaxNames <= 0 {
-		o.MaxNames = defaultNames
-	}
-	return o
-}
 
 // scanner reads the bytes of a document through a window that grows only while
 // something is held. Places in the document are absolute offsets.
@@ -43,7 +22,7 @@ type scanner struct {
 	in   io.Reader
 	out  *output // of a rewrite: gets every byte before it leaves the window
 	file string
-	opt  Options
+	most int64 // bytes of what is held
 
 	buf  []byte
 	base int64 // the offset of buf[0]
@@ -58,8 +37,11 @@ type scanner struct {
 	depth     int
 }
 
-func newScanner(in io.Reader, file string, opt Options) *scanner {
-	return &scanner{in: in, file: file, opt: opt, buf: make([]byte, 0, chunk), hold: -1, line: 1}
+// scannerOf returns a scanner of a text that is all there.
+func scannerOf(text []byte) *scanner { return &scanner{buf: text, hold: -1, line: 1, eof: true} }
+
+func newScanner(in io.Reader, file string, most int64) *scanner {
+	return &scanner{in: in, file: file, most: most, buf: make([]byte, 0, chunk), hold: -1, line: 1}
 }
 
 // offset returns the place of the next byte.
@@ -102,8 +84,8 @@ func (s *scanner) fill() error {
 			return s.out.err
 		}
 	}
-	if s.hold >= 0 && int64(len(s.buf)-keep) > s.opt.MaxRecord {
-		return s.fault(ErrTooLarge, "a record has more than %d bytes", s.opt.MaxRecord)
+	if s.hold >= 0 && int64(len(s.buf)-keep) > s.most {
+		return s.fault(ErrTooLarge, "a record has more than %d bytes", s.most)
 	}
 	rest := copy(s.buf, s.buf[keep:])
 	s.buf, s.base, s.pos = s.buf[:rest], s.base+int64(keep), s.pos-keep
@@ -357,37 +339,6 @@ func (s *scanner) numberLength() (int, error) {
 			return 0, s.fault(ErrNumber, "a number of more than %d digits", longestNumber)
 		}
 	}
-}
-
-// numberForm reports whether a text is a number of JSON, and whether it has an
-// exponent.
-func numberForm(b []byte) (exponent, ok bool) {
-	digits := func() bool {
-		n := 0
-		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-			n++
-		}
-		b = b[n:]
-		return n > 0
-	}
-	if len(b) > 0 && b[0] == '-' {
-		b = b[1:]
-	}
-	if len(b) > 1 && b[0] == '0' && b[1] >= '0' && b[1] <= '9' || !digits() {
-		return false, false
-	}
-	if len(b) > 0 && b[0] == '.' {
-		if b = b[1:]; !digits() {
-			return false, false
-		}
-	}
-	if len(b) > 0 && b[0]|0x20 == 'e' {
-		if b = b[1:]; len(b) > 0 && (b[0] == '+' || b[0] == '-') {
-			b = b[1:]
-		}
-		return true, digits() && len(b) == 0
-	}
-	return false, len(b) == 0
 }
 
 // keyword skips true, false or null.

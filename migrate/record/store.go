@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/route"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
@@ -118,15 +119,11 @@ func formUnix(d datum, k scalar.Kind) (string, string) {
 }
 
 // load returns a stored value as a datum: what store was given, as far as that is
-// known.
+// known. JSON has been checked.
 func (s *slot) load(stored string) (datum, string) {
 	switch s.typ.Kind {
 	case scalar.JSON:
-		raw := []byte(stored)
-		if _, err := Canonical(raw); err != nil {
-			return datum{}, "is no JSON"
-		}
-		return datumOf(trim(raw)), ""
+		return datumOf(trim([]byte(stored))), ""
 	case scalar.Int, scalar.Float:
 		d, ok := decimal.Parse(stored)
 		if !ok {
@@ -170,12 +167,25 @@ func (s *slot) load(stored string) (datum, string) {
 	return datum{kind: text, text: stored}, ""
 }
 
-// trim takes white space off both ends.
-func trim(raw []byte) []byte {
-	from := skipSpace(raw, 0)
-	to := len(raw)
-	for to > from && (raw[to-1] == ' ' || raw[to-1] == '\n' || raw[to-1] == '\t' || raw[to-1] == '\r') {
-		to--
+// slot represents one part of a record: the term that it is taken from, and the type that
+// it is stored in.
+type slot struct {
+	name  string
+	term  route.Term
+	typ   scalar.Type
+	check func([]byte) bool
+	free  bool // whatever has the form is of the type
+}
+
+func newSlot(name string, t *route.Term, typ *scalar.Type) *slot {
+	if t == nil {
+		return nil
 	}
-	return raw[from:to]
+	s := &slot{name: name, term: *t}
+	if typ != nil {
+		s.typ = *typ
+	}
+	s.check = s.typ.Prepared()
+	s.free = s.typ.Kind == scalar.JSON || s.typ.Kind == scalar.Bytes || s.typ.Kind == scalar.Text && s.typ.Max == 0
+	return s
 }

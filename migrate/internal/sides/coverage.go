@@ -44,7 +44,7 @@ func EndCoverage(c *Coverage, m *Sides, part string) {
 		if mv.Move == nil || mv.Move.Source == nil {
 			continue
 		}
-		if s := c.Sources[mv.Move.Source.Name]; s != nil && len(s.Unmet([]*record.Move{mv.Move})) > 0 {
+		if s := c.Sources[mv.Move.Source.Name]; s != nil && s.Unmet(mv.Move.Name) {
 			c.Unmet = append(c.Unmet, mv.Name)
 		}
 	}

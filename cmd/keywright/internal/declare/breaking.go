@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
+	"github.com/keywright/keywright/keyspace/breaking/diff"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/spf13/cobra"
 )
@@ -228,14 +229,14 @@ Exit codes: 0, or with --exit-code 1 if anything differs; 2 usage.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return diff(c.Context(), a, &o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return difference(c.Context(), a, &o, args) },
 	}
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit 1 if anything differs")
 	cli.Outputs(c, &o.output, "text", "json")
 	return c
 }
 
-func diff(ctx context.Context, a *cli.App, o *diffing, args []string) error {
+func difference(ctx context.Context, a *cli.App, o *diffing, args []string) error {
 	if err := cli.OneOf("output", o.output, "text", "json"); err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func diff(ctx context.Context, a *cli.App, o *diffing, args []string) error {
 	if err != nil {
 		return err
 	}
-	changes := breaking.Diff(old, new)
+	changes := diff.Of(old, new)
 	if err := showDiff(a, o.output, changes); err != nil {
 		return err
 	}
@@ -281,15 +282,15 @@ func sides(ctx context.Context, a *cli.App, args []string) (old, new *keyspace.K
 
 // Difference describes what diff has found; its JSON names are stable.
 type Difference struct {
-	Changes []breaking.Change `json:"changes"`
+	Changes []diff.Change `json:"changes"`
 }
 
 // signs lists the styles of the lines of a diff.
 var signs = map[byte]terminal.Style{'+': terminal.Green, '-': terminal.Red, '~': terminal.Yellow}
 
-func showDiff(a *cli.App, form string, changes []breaking.Change) error {
+func showDiff(a *cli.App, form string, changes []diff.Change) error {
 	if form == "json" {
-		return a.JSON(Difference{append([]breaking.Change{}, changes...)})
+		return a.JSON(Difference{append([]diff.Change{}, changes...)})
 	}
 	for _, c := range changes {
 		line := finding.Printable(strings.ReplaceAll(c.String(), "\n", " "))

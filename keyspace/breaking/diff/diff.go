@@ -1,4 +1,8 @@
-package breaking
+// Package diff lists what differs between two declarations, property by property. It does not judge: what a change
+// breaks is said by package breaking.
+//
+// API: may change until 1.0.
+package diff
 
 import (
 	"cmp"
@@ -8,6 +12,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
+	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -38,15 +44,15 @@ func (c Change) String() string {
 	return fmt.Sprintf("~ %s: %s → %s", what, c.Old, c.New)
 }
 
-// Diff lists every change, in the order of the new declaration; what is gone
+// Of lists every change, in the order of the new declaration; what is gone
 // comes last.
-func Diff(old, new *keyspace.Keyspace) []Change {
+func Of(old, new *keyspace.Keyspace) []Change {
 	var out []Change
 	out = compare(out, "file", header(old), header(new))
-	pairs := match(old, new)
+	pairs := pairs.Match(old, new)
 	before := map[*keyspace.Entry]*keyspace.Entry{}
 	for _, p := range slices.Backward(pairs) {
-		before[p.new] = p.old
+		before[p.New] = p.Old
 	}
 	for _, e := range new.Entries {
 		was, subject := before[e], "entry "+e.Name
@@ -60,8 +66,8 @@ func Diff(old, new *keyspace.Keyspace) []Change {
 		out = compare(out, subject, properties(was), properties(e))
 	}
 	for _, p := range pairs {
-		if p.new == nil {
-			out = append(out, Change{Subject: "entry " + p.old.Name, Old: summary(p.old)})
+		if p.New == nil {
+			out = append(out, Change{Subject: "entry " + p.Old.Name, Old: summary(p.Old)})
 		}
 	}
 	out = compareNamed(out, "channel ", channels(old), channels(new))
@@ -252,10 +258,10 @@ func (p *facts) key(prefix string, k *keyspace.Key) {
 	p.add(prefix+"key", k.Pattern.String())
 	p.add(prefix+"kind", string(k.Kind))
 	p.add(prefix+"ttl", k.TTL.Text)
-	for _, s := range slots(k, k) {
-		if s.old != nil {
-			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.name, "the "), "a "), " ", "-"),
-				typeText(s.old))
+	for _, s := range stored.Slots(k, k) {
+		if s.Old != nil {
+			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.Name, "the "), "a "), " ", "-"),
+				typeText(s.Old))
 		}
 	}
 	p.fields(prefix+"fields.", k.Fields)
@@ -365,4 +371,33 @@ func count(p facts, name string) (n int) {
 		}
 	}
 	return n
+}
+
+// migration adds the facts of a migration to a plain diff.
+func (p *facts) migration(m *keyspace.Migration) {
+	name := "migrations." + m.Name
+	p.add(name+".doc", m.Doc)
+	var parts []string
+	for _, part := range m.Parts {
+		parts = append(parts, part.Name)
+		g := part.Gates
+		p.add(name+"."+part.Name+".gates",
+			fmt.Sprintf("compared %d unequal %d for %v marks %d backup %v", g.Compared, g.Unequal, g.For, g.Marks, g.Backup))
+		for _, mv := range part.Moves {
+			for _, f := range mv.Facts() {
+				p.add(name+"."+mv.Name+" "+f.Name, f.Value)
+			}
+		}
+	}
+	p.add(name+".parts", strings.Join(parts, ", "))
+	for _, i := range m.Ignore {
+		p.add(name+".ignore "+i.String(), i.Reason)
+	}
+	for _, r := range m.Compare {
+		text := r.Entry.Name + " " + strings.Join(r.Field, ".") + " as " + string(r.As)
+		if r.As == keyspace.CompareIgnore {
+			text += " until " + r.Until.Format(time.DateOnly) + " by " + r.Owner
+		}
+		p.add(name+".compare", text)
+	}
 }

@@ -156,8 +156,6 @@ func (st *style) mergeArrays(old, new []byte) []byte {
 	return append(append(out, tail...), ']')
 }
 
-func trimRight(raw []byte) []byte { return bytes.TrimRight(raw, " \t\r\n") }
-
 // lay returns a value in the layout of the document, where lead is the white space
 // before it or its name.
 func (st *style) lay(raw, lead []byte) []byte {
@@ -227,27 +225,3 @@ func (st *style) indented(dst, raw []byte, lead string) []byte {
 }
 
 func closing(open rune) rune { return open + 2 } // { } and [ ] are two apart
-
-// EditMembers returns an object with the values of its members changed by a function. What is
-// no object stays as it is; what is no JSON is an *Error.
-func EditMembers(object []byte, edit func(name string, value []byte) ([]byte, error)) ([]byte, error) {
-	raw, err := checked(object)
-	if err != nil || raw[0] != '{' {
-		return object, err
-	}
-	var changes []member
-	eachMember(raw, func(key, value []byte) {
-		if err != nil {
-			return
-		}
-		name := textOf(key)
-		var next []byte
-		if next, err = edit(name, value); !bytes.Equal(next, value) {
-			changes = append(changes, member{name, next})
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return (&style{}).editMembers(raw, changes), nil
-}
