@@ -373,7 +373,7 @@ func appendWord(out, word []byte, all byte) ([]byte, bool) {
 	return append(out, byte(Text)), true
 }
 
-// IsTechnical: words with a number that are names all the same.
+// IsTechnical reports whether a word with a number in it is a name all the same.
 func IsTechnical(word []byte) bool {
 	switch string(word) {
 	case "sha256", "sha512", "sha1", "utf8", "h264", "mp3", "md5", "oauth2", "base64", "s3", "ipv4", "ipv6":

@@ -165,7 +165,7 @@ func (f *Fields) Fixed() bool {
 	return 2*common >= len(f.ByName)
 }
 
-// IsName: what a developer calls a field.
+// IsName reports whether a text is what a developer calls a field.
 func IsName(s string) bool {
 	if s == "" || len(s) > 40 || !(class.Kinds[s[0]]&(class.IsLower|class.IsUpper) != 0 || s[0] == '_') {
 		return false

@@ -419,7 +419,7 @@ func (p *Path) behindIsData(at int) bool {
 	return tree.HasClass(p.Segments[at+1].Shape) || len(p.Segments[at+1].Words) > 0
 }
 
-// SameTTLs: all of them expire, or none.
+// SameTTLs reports whether all of a family expire, or none.
 func SameTTLs(family []*Path) bool {
 	return !slices.ContainsFunc(family, func(p *Path) bool { return (p.TTL.None == 0) != (family[0].TTL.None == 0) })
 }
