@@ -49,6 +49,8 @@ var goGuards = []mutation.Row{
 		Instead: "if len(left) > 0 && i < 0 {", Test: "TestRename"},
 	{Name: "an undo of another plan", File: "undo.go", Guard: "if p.ID != u.Plan.ID {", Instead: "if false {",
 		Test: "TestNothingElseIsWrittenOver"},
+	{Name: "a batch that a second run goes on with is open in whole", File: "listed.go",
+		Guard: "if still || w.at+i < w.doubted {", Instead: "if still {", Test: "TestListedRunsEndTwiceInABatch"},
 	{Name: "a listed change that was sent before a kill", File: "listed.go", Guard: "if at < w.doubted {",
 		Instead: "if false {", Test: "TestListedRuns"},
 	{Name: "a server that is gone ends a run", File: "wait/watch.go", Guard: "w.reports == asides", Instead: "w.reports < 0",

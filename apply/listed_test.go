@@ -109,3 +109,40 @@ func TestListedReasons(t *testing.T) {
 		t.Errorf("%v: %+v", err, r.KeyCounts)
 	}
 }
+
+// TestListedRunsEndTwiceInABatch: when a second run ends in the batch in which the first one ended, the journal still
+// says of each change that was made that it may have been: else the plan is refused as one that does not hold.
+func TestListedRunsEndTwiceInABatch(t *testing.T) {
+	t.Parallel()
+	list := listOf(200)
+	path := filepath.Join(t.TempDir(), "journal")
+	done := map[string]bool{}
+	run := func(fail int) (r apply.KeysReport, may int64, err error) {
+		j, _, err := journal.Open(path, "plan")
+		must(t, err)
+		defer j.Close()
+		calls := 0
+		r, err = apply.Changes(t.Context(), apply.Listed{Changes: list,
+			Still: func(c *plan.Change) bool { return !done[c.ID()] },
+			Do: func(_ context.Context, c *plan.Change) (plan.Code, error) {
+				if calls++; calls == fail {
+					return "", errors.New("the connection broke")
+				}
+				done[c.ID()] = true
+				return "", nil
+			}}, apply.KeysOptions{Journal: j})
+		changed, maybe := j.Changed()
+		return r, changed["a"] + changed["b"] + maybe["a"] + maybe["b"], err
+	}
+	for n, fails := range []int{150, 30, 5} {
+		if _, may, err := run(fails); err == nil || may < int64(len(done)) {
+			t.Errorf("after run %d: the journal knows of %d changes, and %d were made: %v", n, may, len(done), err)
+		}
+	}
+	r, _, err := run(0)
+	must(t, err)
+	sums(t, &r)
+	if len(done) != 200 || r.Keys != 200 || r.Changed+r.Unknown != 200 {
+		t.Errorf("%d are done: %+v", len(done), r.KeyCounts)
+	}
+}

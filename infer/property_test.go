@@ -101,7 +101,7 @@ func clean(t *rapid.T, text []byte, keys []source.Key) (*keyspace.Keyspace, *aud
 	fold.Add(keys)
 	report := fold.Report(source.Summary{Keys: int64(len(keys))}, false)
 	for _, f := range report.Findings {
-		if f.Code != "KW502" && f.Code != "KW503" && f.Code != "KW516" {
+		if !slices.Contains([]string{"KW502", "KW503", "KW515", "KW516"}, f.Code) { // of what a draft leaves
 			t.Fatalf("audit: %s %s: %s\n%s", f.Code, f.Entry, f.Message, text)
 		}
 	}

@@ -3,7 +3,6 @@ package itemkeys
 import (
 	"context"
 	_ "embed"
-	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity/indexrecord"
@@ -13,18 +12,12 @@ import (
 // AgreedText returns what writes say of the marks: the token that was agreed to, and the lines
 // if all is complete.
 func (s *Keys) AgreedText() string {
-	if text, ok := s.agreed.Load().(string); ok {
-		return text
-	}
-	return s.AgreedTo(strings.Repeat(" ", indexrecord.TokenSize))
-}
-
-// AgreedTo notes which token was agreed to, and returns what writes say of it.
-func (s *Keys) AgreedTo(token string) string {
-	text := token + s.lines
-	s.agreed.Store(text)
+	text, _ := s.agreed.Load().(string)
 	return text
 }
+
+// AgreedTo notes which token was agreed to.
+func (s *Keys) AgreedTo(token string) { s.agreed.Store(token + s.lines) }
 
 // Agree agrees to the marks of the indexes, and first changes those that a write of this
 // program makes wrong. 1 round trip, none where no mark changes.

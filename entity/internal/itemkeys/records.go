@@ -36,12 +36,13 @@ func (s *Keys) AllEntries(record string) (drops []Entry) {
 	return drops
 }
 
-// Tag notes the tags of the indexes.
+// Tag notes the tags of the indexes, and that nothing was agreed to yet.
 func (s *Keys) Tag() {
 	for i := range s.Spec.Indexes {
 		s.Tags = append(s.Tags, s.Spec.Indexes[i].Tag())
 		s.lines += indexrecord.LinesOf([]indexrecord.Mark{{State: indexrecord.StateComplete, Tag: s.Tags[i]}})
 	}
+	s.AgreedTo(strings.Repeat(" ", indexrecord.TokenSize))
 }
 
 // Traces reads a record, or the segments of one. What is no place it leaves out.
