@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/migrate/record/internal/decimal"
 	"github.com/keywright/keywright/migrate/record/internal/twice"
