@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
 )
 
 // Windows bound how long an intent is good for.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/fleet"
-	"github.com/keywright/keywright/topology"
 )
 
 // Checkpoints let a scan go on where an earlier one has ended. What the consumer has
