@@ -95,8 +95,16 @@ var Layers = []Layer{
 	{"files as records", []Package{
 		{"migrate/record/internal/decimal", nil},
 		{"migrate/record/internal/twice", nil},
-		{"migrate/record", and(declared, "key", "migrate/record/internal/decimal", "migrate/record/internal/twice",
-			"value")},
+		{"migrate/record/internal/jsontext", []string{"migrate/record/internal/decimal"}},
+		{"migrate/record/internal/scan", []string{"migrate/record/internal/jsontext"}},
+		{"migrate/record/internal/cover", []string{"keyspace", "keyspace/route", "migrate/record/internal/scan"}},
+		{"migrate/record/internal/datum", []string{"key", "keyspace/route", "keyspace/scalar",
+			"migrate/record/internal/decimal", "migrate/record/internal/jsontext"}},
+		{"migrate/record/internal/equal", []string{"keyspace", "keyspace/scalar", "migrate/record/internal/datum",
+			"migrate/record/internal/jsontext"}},
+		{"migrate/record", []string{"keyspace", "keyspace/route", "keyspace/scalar", "migrate/record/internal/cover",
+			"migrate/record/internal/datum", "migrate/record/internal/equal", "migrate/record/internal/jsontext",
+			"migrate/record/internal/scan", "migrate/record/internal/twice"}},
 		{"migrate/phase", nil},
 	}, "a declaration and JSON documents, as streams; phases and epochs, as values"},
 	{"the difference", []Package{

@@ -2,12 +2,12 @@ package record
 
 import (
 	"bytes"
-	"time"
 
-	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
-	"github.com/keywright/keywright/migrate/record/internal/decimal"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
+	"github.com/keywright/keywright/migrate/record/internal/scan"
 	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
@@ -18,12 +18,12 @@ func checked(text []byte) (raw []byte, err error) { return checkedBelow(text, 0)
 func checkedBelow(text []byte, depth int) (raw []byte, err error) {
 	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
 	opt.MaxDepth -= depth
-	w := &walker{scanner: scannerOf(text), opt: opt, source: unsourced,
+	w := &walker{Scanner: scan.Text(text), opt: opt, source: unsourced,
 		names: twice.New(opt.MaxNames, opt.Spill)}
 	if err := w.document(); err != nil {
 		return nil, err
 	}
-	return trim(text), nil
+	return jsontext.Trim(text), nil
 }
 
 // unsourced is the source of a value that is of none.
@@ -37,7 +37,7 @@ func Canonical(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(raw)), raw), nil
+	return jsontext.AppendCanonical(make([]byte, 0, len(raw)), raw), nil
 }
 
 // EditMembers returns an object with the values of its members changed by a function. What is
@@ -47,21 +47,7 @@ func EditMembers(object []byte, edit func(name string, value []byte) ([]byte, er
 	if err != nil || raw[0] != '{' {
 		return object, err
 	}
-	var changes []member
-	eachMember(raw, func(key, value []byte) {
-		if err != nil {
-			return
-		}
-		name := textOf(key)
-		var next []byte
-		if next, err = edit(name, value); !bytes.Equal(next, value) {
-			changes = append(changes, member{name, next})
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return (&style{}).editMembers(raw, changes), nil
+	return jsontext.Edit(raw, edit)
 }
 
 func sameJSON(a, b string) bool {
@@ -72,25 +58,10 @@ func sameJSON(a, b string) bool {
 
 // canonicalStored returns one spelling for all of a stored value.
 func canonicalStored(k scalar.Kind, stored string) string {
-	switch k {
-	case scalar.JSON:
+	if k == scalar.JSON {
 		if c, err := Canonical([]byte(stored)); err == nil {
 			return string(c)
 		}
-	case scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS:
-		if d, ok := decimal.Parse(stored); ok {
-			return d.String()
-		}
-	case scalar.Bool:
-		if v, ok := key.ParseBool(stored); ok && v {
-			return "true"
-		} else if ok {
-			return "false"
-		}
-	case scalar.Timestamp:
-		if t, err := time.Parse(time.RFC3339Nano, stored); err == nil {
-			return t.UTC().Format(time.RFC3339Nano)
-		}
 	}
-	return stored
+	return datum.Spelling(k, stored)
 }

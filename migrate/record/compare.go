@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
+	"github.com/keywright/keywright/migrate/record/internal/equal"
 )
 
 // MaxDifferences bounds the differences of two records; one more says that there
@@ -17,8 +18,8 @@ const MaxDifferences = 64
 
 // comparison collects the differences of two records.
 type comparison struct {
+	equal.Comparison
 	id    ID
-	rules []keyspace.CompareRule
 	found []Difference
 }
 
@@ -28,6 +29,7 @@ type comparison struct {
 // the TTL of the entry says. A path and kind is there once.
 func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Difference {
 	c := &comparison{}
+	c.Check, c.Differ = checked, func(path, kind string) { c.differ(path, DiffKind(kind)) }
 	switch {
 	case a == nil && b == nil:
 		return nil
@@ -43,7 +45,7 @@ func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Di
 	c.id = a.ID()
 	for _, r := range mv.rules {
 		if r.As != keyspace.CompareIgnore || today.Before(r.Until) {
-			c.rules = append(c.rules, r)
+			c.Rules = append(c.Rules, r)
 		}
 	}
 	if mv.value != nil || mv.Kind == keyspace.ElementRecord {
@@ -51,9 +53,9 @@ func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Di
 		if s == nil {
 			s = mv.member
 		}
-		c.stored(s.typ, nil, string(a.Value), string(b.Value))
+		c.Stored(s.Type, nil, string(a.Value), string(b.Value))
 	}
-	if a.Score != b.Score && !mv.placed() && !sameNumber(a.Score, b.Score) {
+	if a.Score != b.Score && !mv.placed() && !datum.SameNumber(a.Score, b.Score) {
 		c.differ("", DiffScore)
 	}
 	if a.Tries != b.Tries {
@@ -98,29 +100,7 @@ func (c *comparison) differ(path string, k DiffKind) {
 
 // placed reports whether the score is only a place in an array: the file has no
 // other, so it is not compared.
-func (mv *Move) placed() bool { return mv.score != nil && mv.score.term.Func == "place" }
-
-// pathOf writes the place of a value inside a record.
-func pathOf(path []string) string {
-	var b bytes.Buffer
-	for _, p := range path {
-		if p != "[]" {
-			b.WriteByte('.')
-		}
-		b.WriteString(p)
-	}
-	return b.String()
-}
-
-// as returns how the value at a path is compared, "" for as it is.
-func (c *comparison) as(path []string) keyspace.CompareAs {
-	for _, r := range c.rules {
-		if slices.Equal(r.Field, path) {
-			return r.As
-		}
-	}
-	return ""
-}
+func (mv *Move) placed() bool { return mv.score != nil && mv.score.Term.Func == "place" }
 
 // fields compares what is stored field by field.
 func (c *comparison) fields(mv *Move, a, b *Record) {
@@ -137,112 +117,19 @@ func (c *comparison) fields(mv *Move, a, b *Record) {
 	first, second := of(a), of(b)
 	for i := range mv.fields {
 		s := &mv.fields[i]
-		path := []string{s.name}
-		if c.as(path) == keyspace.CompareIgnore {
+		path := []string{s.Name}
+		if c.As(path) == keyspace.CompareIgnore {
 			continue
 		}
-		x, inA := first[s.name]
-		y, inB := second[s.name]
+		x, inA := first[s.Name]
+		y, inB := second[s.Name]
 		switch {
 		case inA && inB:
-			c.stored(s.typ, path, x, y)
+			c.Stored(s.Type, path, x, y)
 		case inA:
-			c.differ(pathOf(path), DiffMissing)
+			c.differ(equal.PathOf(path), DiffMissing)
 		case inB:
-			c.differ(pathOf(path), DiffExtra)
-		}
-	}
-}
-
-// stored compares two stored values of a type.
-func (c *comparison) stored(typ scalar.Type, path []string, a, b string) {
-	if a == b || c.as(path) == keyspace.CompareIgnore {
-		return
-	}
-	if typ.Kind == scalar.JSON {
-		x, err1 := checked([]byte(a))
-		y, err2 := checked([]byte(b))
-		if err1 == nil && err2 == nil {
-			c.json(path, x, y)
-			return
-		}
-	}
-	if !sameStored(typ.Kind, a, b) &&
-		(c.as(path) != keyspace.CompareInstant || !sameInstant(datum{kind: text, text: a}, datum{kind: text, text: b})) {
-		c.differ(pathOf(path), DiffValue)
-	}
-}
-
-// json compares two values that have been checked.
-func (c *comparison) json(path []string, a, b []byte) {
-	how := c.as(path)
-	if how == keyspace.CompareIgnore || bytes.Equal(a, b) ||
-		how == keyspace.CompareInstant && sameInstant(datumOf(a), datumOf(b)) {
-		return
-	}
-	x, y := datumOf(a), datumOf(b)
-	switch {
-	case x.kind != y.kind || x.kind == compound && a[0] != b[0]:
-		c.differ(pathOf(path), DiffType)
-	case x.kind == compound && a[0] == '{':
-		c.objects(path, a, b)
-	case x.kind == compound:
-		c.arrays(path, how, a, b)
-	case x.text != y.text && (x.kind != number || !sameNumber(x.text, y.text)):
-		c.differ(pathOf(path), DiffValue)
-	}
-}
-
-func (c *comparison) objects(path []string, a, b []byte) {
-	second := map[string][]byte{}
-	var order []string
-	eachMember(b, func(key, value []byte) {
-		name := textOf(key)
-		second[name], order = value, append(order, name)
-	})
-	eachMember(a, func(key, value []byte) {
-		name := textOf(key)
-		inner := append(slices.Clone(path), name)
-		other, there := second[name]
-		if delete(second, name); there {
-			c.json(inner, value, other)
-		} else if c.as(inner) != keyspace.CompareIgnore {
-			c.differ(pathOf(inner), DiffMissing)
-		}
-	})
-	for _, name := range order {
-		inner := append(slices.Clone(path), name)
-		if _, left := second[name]; left && c.as(inner) != keyspace.CompareIgnore {
-			c.differ(pathOf(inner), DiffExtra)
-		}
-	}
-}
-
-func (c *comparison) arrays(path []string, how keyspace.CompareAs, a, b []byte) {
-	first, second := elements(a), elements(b)
-	if how == keyspace.CompareSet || len(first) == len(second) {
-		sorted := canonicalSet(first, how == keyspace.CompareSet)
-		other := canonicalSet(second, how == keyspace.CompareSet)
-		if slices.EqualFunc(sorted, other, bytes.Equal) {
-			if how != keyspace.CompareSet && !slices.EqualFunc(first, second, sameCanonical) {
-				c.differ(pathOf(path), DiffOrder)
-			}
-			return
-		}
-	}
-	inner := append(slices.Clone(path), "[]")
-	if how == keyspace.CompareSet {
-		c.differ(pathOf(inner), DiffValue)
-		return
-	}
-	for i := range max(len(first), len(second)) {
-		switch {
-		case i >= len(second):
-			c.differ(pathOf(inner), DiffMissing)
-		case i >= len(first):
-			c.differ(pathOf(inner), DiffExtra)
-		default:
-			c.json(inner, first[i], second[i])
+			c.differ(equal.PathOf(path), DiffExtra)
 		}
 	}
 }
@@ -262,7 +149,7 @@ func (r *Record) Digest() [32]byte {
 	put(r.Key)
 	put(r.Sub)
 	if s := mv.value; s != nil {
-		put(canonicalStored(s.typ.Kind, string(r.Value)))
+		put(canonicalStored(s.Type.Kind, string(r.Value)))
 	} else {
 		put(string(r.Value))
 	}
@@ -271,10 +158,10 @@ func (r *Record) Digest() [32]byte {
 	}
 	for i := range mv.fields {
 		s := &mv.fields[i]
-		at := slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == s.name })
+		at := slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == s.Name })
 		if at >= 0 {
-			put(s.name)
-			put(canonicalStored(s.typ.Kind, r.Fields[at].Value))
+			put(s.Name)
+			put(canonicalStored(s.Type.Kind, r.Fields[at].Value))
 		}
 	}
 	put(string(binary.LittleEndian.AppendUint64(nil, uint64(r.Tries))))

@@ -3,10 +3,11 @@ package record
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/cover"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
 )
 
 // node represents a prefix of the paths of a source: a step, and what comes after it.
@@ -61,11 +62,11 @@ func Compile(m *keyspace.Migration) (*Map, error) {
 		}
 	}
 	for _, s := range out.Sources {
-		var moves []reading
+		var moves []cover.Reading
 		for _, mv := range s.Moves {
-			moves = append(moves, reading{mv.Move, mv.terms()})
+			moves = append(moves, cover.Reading{Move: mv.Move, Terms: mv.terms()})
 		}
-		s.covers = coverOf(s.Source, moves, m.Ignore)
+		s.covers = cover.Of(s.Source, moves, m.Ignore)
 	}
 	return out, nil
 }
@@ -78,18 +79,20 @@ func newMove(decl *keyspace.Move, p *keyspace.Part, s *Source) (*Move, error) {
 		return nil, fmt.Errorf("the move %s binds %d of %d placeholders", decl.Name, len(decl.With), len(places))
 	}
 	for i := range places {
-		mv.with = append(mv.with, *newSlot(places[i].Name, &decl.With[i].Term, &places[i].Type))
+		mv.with = append(mv.with, *datum.NewSlot(places[i].Name, &decl.With[i].Term, &places[i].Type))
 	}
 	types := decl.Types()
-	mv.field, mv.member = newSlot("field", decl.Field, types["field"]), newSlot("member", decl.Member, types["member"])
-	mv.score, mv.value = newSlot("score", decl.Score, types["score"]), newSlot("value", decl.Value, types["value"])
-	mv.tries = newSlot("tries", decl.Tries, types["tries"])
+	mv.field = datum.NewSlot("field", decl.Field, types["field"])
+	mv.member = datum.NewSlot("member", decl.Member, types["member"])
+	mv.score = datum.NewSlot("score", decl.Score, types["score"])
+	mv.value = datum.NewSlot("value", decl.Value, types["value"])
+	mv.tries = datum.NewSlot("tries", decl.Tries, types["tries"])
 	for _, b := range decl.Fields {
 		i := slices.IndexFunc(main.Fields, func(f keyspace.Field) bool { return f.Name == b.Name })
 		if i < 0 {
 			return nil, fmt.Errorf("the move %s fills a field that %s has not", decl.Name, decl.To.Name)
 		}
-		mv.fields = append(mv.fields, *newSlot(b.Name, &b.Term, &main.Fields[i].Type))
+		mv.fields = append(mv.fields, *datum.NewSlot(b.Name, &b.Term, &main.Fields[i].Type))
 	}
 	for _, step := range decl.From.Steps {
 		mv.path = mv.path.child(step)
@@ -102,10 +105,11 @@ func newMove(decl *keyspace.Move, p *keyspace.Part, s *Source) (*Move, error) {
 // ofValue reports whether a record of the move has anything of the value, and not
 // of captures alone.
 func (mv *Move) ofValue() bool {
-	if mv.TTL != nil && (mv.TTL.From != nil && ofRecord(mv.TTL.From) || mv.TTL.Until != nil && ofRecord(mv.TTL.Until)) {
+	if mv.TTL != nil && (mv.TTL.From != nil && datum.OfRecord(mv.TTL.From) ||
+		mv.TTL.Until != nil && datum.OfRecord(mv.TTL.Until)) {
 		return true
 	}
-	return slices.ContainsFunc(mv.slots(), func(s *slot) bool { return ofRecord(&s.term) })
+	return slices.ContainsFunc(mv.slots(), func(s *datum.Slot) bool { return datum.OfRecord(&s.Term) })
 }
 
 // Move returns the move of that name ("part.entry"), nil if there is none.
@@ -144,33 +148,32 @@ func (s *Source) Match(file string) (captures Captures, ok bool) {
 	return captures, true
 }
 
-// globSpecial lists the characters that mean something to path.Match.
-var globSpecial = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
-
-// Glob returns a pattern of path.Match that every file of the source matches. Match
-// decides.
-func (s *Source) Glob() string {
-	var b strings.Builder
-	for _, p := range s.File.Parts {
-		if p.Name != "" {
-			b.WriteByte('*')
-			continue
-		}
-		b.WriteString(globSpecial.Replace(p.Literal))
-	}
-	return b.String()
-}
-
 // terms returns all that a record of the move is made of.
 func (mv *Move) terms() (out []route.Term) {
 	for _, s := range mv.slots() {
-		out = append(out, s.term)
+		out = append(out, s.Term)
 	}
 	if mv.TTL != nil {
 		for _, t := range []*route.Term{mv.TTL.From, mv.TTL.Until} {
 			if t != nil {
 				out = append(out, *t)
 			}
+		}
+	}
+	return out
+}
+
+// identifies reports whether a slot is one of those that say which record it is.
+func identifies(mv *Move, s *datum.Slot) bool {
+	return s == mv.field || s == mv.member || slices.Contains(mv.slots()[:len(mv.with)], s)
+}
+
+// identityMembers returns the members by which the records of a move are told, as
+// terms.
+func identityMembers(mv *Move) (out []string) {
+	for _, s := range mv.slots() {
+		if identifies(mv, s) && s.Term.Func == "" && s.Term.Whole {
+			out = append(out, s.Term.String())
 		}
 	}
 	return out

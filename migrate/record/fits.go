@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
 )
 
 // reads is nil if the declaration would read a record from a place as it is: a match with its
@@ -95,28 +96,28 @@ func (mv *Move) Fits(r *Record) error {
 	m := &Match{Source: mv.Source, Place: r.Place, path: &node{}, file: Captures{}}
 	for _, name := range mv.Captures() {
 		w := wants[name]
-		if w == nil || !w.known {
+		if w == nil || !w.Known {
 			continue
 		}
-		if !utf8.ValidString(w.text) {
+		if !utf8.ValidString(w.Text) {
 			return mv.fault(r, "{%s} would be no UTF-8", name)
 		}
-		if limit := (Options{}).filled().MaxName; len(w.text) > limit {
+		if limit := (Options{}).filled().MaxName; len(w.Text) > limit {
 			return mv.fault(r, "{%s} has more than the %d bytes of a member's name", name, limit)
 		}
-		m.file[name] = w.text
+		m.file[name] = w.Text
 	}
 	if name := mv.exceptOf(m); name != "" {
 		return mv.fault(r, "except leaves out the {%s} that it has: no file gives it back", name)
 	}
 	for _, s := range mv.slots() {
-		for _, ref := range s.term.References() {
-			if _, known := m.file[ref.Capture]; !s.term.Back() || !ref.Whole && ref.Capture != "" && !known {
+		for _, ref := range s.Term.References() {
+			if _, known := m.file[ref.Capture]; !s.Term.Back() || !ref.Whole && ref.Capture != "" && !known {
 				return nil // the document says it, or a hash that keeps names
 			}
 		}
 	}
-	if m.Raw, err = mv.apply(m, &style{": ", " ", "  "}, nil, r); err != nil {
+	if m.Raw, err = mv.apply(m, &jsontext.Style{Colon: ": ", Comma: " ", Unit: "  "}, nil, r); err != nil {
 		return err
 	}
 	if !mv.ofValue() {

@@ -6,13 +6,16 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
+	"github.com/keywright/keywright/migrate/record/internal/scan"
 )
 
 // addition represents a value that a document may have to get: where, and of which
 // records it is made.
 type addition struct {
-	node  *node   // the path
-	steps []*want // the captures on the way, by their depth; nil for other steps
+	node  *node         // the path
+	steps []*datum.Want // the captures on the way, by their depth; nil for other steps
 	edit  *pending
 	lost  string // the capture that nothing says
 	at    int    // of the additions, in the order of the edits
@@ -27,7 +30,7 @@ func (e *editor) locate(p *pending) error {
 	}
 	a := &addition{node: p.move.path, edit: p}
 	for n := a.node; n.parent != nil; n = n.parent {
-		var w *want
+		var w *datum.Want
 		if n.step.Kind == route.Capture || n.step.Kind == route.Place {
 			if w = wants[n.step.Name]; w == nil {
 				a.lost = n.step.Name
@@ -54,7 +57,7 @@ type joint struct {
 }
 
 // step returns the step of an addition below so many frames.
-func (a *addition) step(depth int) (route.Step, *want) {
+func (a *addition) step(depth int) (route.Step, *datum.Want) {
 	n := a.node
 	for n.depth > depth {
 		n = n.parent
@@ -76,9 +79,9 @@ func (a *addition) leads(w *walker, depth int) bool {
 	case route.Member:
 		return f.object && f.name == step.Name
 	case route.Capture:
-		return f.object && want.is(step.Name, f.name)
+		return f.object && want.Is(step.Name, f.name)
 	case route.Place:
-		return !f.object && want.is(step.Name, strconv.FormatInt(f.place, 10))
+		return !f.object && want.Is(step.Name, strconv.FormatInt(f.place, 10))
 	}
 	return false
 }
@@ -139,8 +142,8 @@ func waysOf(adds []*addition, depth int, object bool) *ways {
 		case step.Kind == route.Member && object:
 			out.by[step.Name] = append(out.by[step.Name], a)
 		case step.Kind != route.Capture && step.Kind != route.Place || object != (step.Kind == route.Capture):
-		case want.known:
-			out.by[want.text] = append(out.by[want.text], a)
+		case want.Known:
+			out.by[want.Text] = append(out.by[want.Text], a)
 		default:
 			out.other = append(out.other, a)
 		}
@@ -169,7 +172,7 @@ func (e *editor) close(w *walker) error {
 			return err
 		}
 	} else if l.any && l.kept == 0 && len(f.nodes) > 0 && l.went > 0 {
-		e.put(splice{l.went, w.offset(), nil})
+		e.Put(scan.Splice{From: l.went, To: w.Offset(), Text: nil})
 	}
 	return nil
 }
@@ -184,7 +187,7 @@ func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 	if err != nil || len(members) == 0 { // all were refused
 		return err
 	}
-	if w.lines && depth == 1 {
+	if w.Lines && depth == 1 {
 		e.lines(w, l, members)
 		return nil
 	}
@@ -192,7 +195,7 @@ func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 	if !l.any {
 		lead, tail = e.leadOf(w)
 	} else if l.kept > 0 && len(lead) == 0 {
-		lead = []byte(e.style.comma)
+		lead = []byte(e.Style.Comma)
 	}
 	var text []byte
 	for i, m := range members {
@@ -202,24 +205,24 @@ func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 		switch {
 		case i == 0 && l.kept == 0 && !bytes.ContainsRune(lead, '\n'):
 		case i > 0 && len(lead) == 0:
-			text = append(text, e.style.comma...)
+			text = append(text, e.Style.Comma...)
 		default:
 			text = append(text, lead...)
 		}
 		if f.object {
-			text = append(quote(text, m.name), e.colon...)
+			text = append(jsontext.Quote(text, m.Name), e.Colon...)
 		}
-		text = append(text, e.lay(m.value, lead)...)
+		text = append(text, e.Lay(m.Value, lead)...)
 	}
 	at, to := l.end, l.end
 	if l.kept == 0 {
-		to = w.offset()
+		to = w.Offset()
 		if l.any && l.went > 0 {
 			at = min(at, l.went)
-			tail = bytes.Clone(w.buf[l.went-w.base : to-w.base])
+			tail = bytes.Clone(w.Buf[l.went-w.Base : to-w.Base])
 		}
 	}
-	e.put(splice{at, to, append(text, tail...)})
+	e.Put(scan.Splice{From: at, To: to, Text: append(text, tail...)})
 	return nil
 }
 
@@ -227,36 +230,30 @@ func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 // empty, and after its last one: as its neighbours have it.
 func (e *editor) leadOf(w *walker) (lead, tail []byte) {
 	if len(w.frames) < 2 {
-		return []byte("\n" + e.unit), []byte("\n")
+		return e.Below([]byte{'\n'})
 	}
-	outer := w.frames[len(w.frames)-2].edits.lead
-	newline := bytes.LastIndexByte(outer, '\n')
-	if newline < 0 {
-		return nil, nil
-	}
-	tail = append([]byte{'\n'}, outer[newline+1:]...)
-	return append(bytes.Clone(tail), e.unit...), tail
+	return e.Below(w.frames[len(w.frames)-2].edits.lead)
 }
 
 // lines puts documents at the end of a file of lines.
-func (e *editor) lines(w *walker, l *level, members []member) {
+func (e *editor) lines(w *walker, l *level, members []jsontext.Member) {
 	var text []byte
 	for i, m := range members {
 		if i > 0 || l.kept > 0 {
 			text = append(text, '\n')
 		}
-		text = append(text, e.inline(m.value)...)
+		text = append(text, e.Inline(m.Value)...)
 	}
 	at := l.end
 	if l.kept == 0 && l.went > 0 {
 		at = l.went
 	}
-	e.put(splice{at, at, text})
+	e.Put(scan.Splice{From: at, To: at, Text: text})
 }
 
 // build makes the members or elements that a place below so many frames gets, in
 // the order of the edits.
-func (e *editor) build(adds []*addition, depth int) ([]member, error) {
+func (e *editor) build(adds []*addition, depth int) ([]jsontext.Member, error) {
 	type group struct {
 		name  string
 		inner []*addition
@@ -283,14 +280,14 @@ func (e *editor) build(adds []*addition, depth int) ([]member, error) {
 		}
 		g.inner = append(g.inner, a)
 	}
-	var out []member
+	var out []jsontext.Member
 	for _, g := range groups {
 		values, err := e.buildOne(g.inner, depth)
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range values {
-			out = append(out, member{g.name, v})
+			out = append(out, jsontext.Member{Name: g.name, Value: v})
 		}
 	}
 	return out, nil
@@ -305,13 +302,13 @@ func (a *addition) name(depth int, inObject bool) (string, error) {
 	if w == nil {
 		return step.Name, nil
 	}
-	if err := w.find(step.Name); err != nil {
+	if err := w.Find(step.Name); err != nil {
 		return "", err
 	}
-	if !w.known {
-		return "", a.fault("nothing says what {" + step.Name + "} is: only " + w.term.String() + " of it is kept")
+	if !w.Known {
+		return "", a.fault("nothing says what {" + step.Name + "} is: only " + w.Term.String() + " of it is kept")
 	}
-	return w.text, nil
+	return w.Text, nil
 }
 
 func (a *addition) fault(reason string) error {
@@ -337,35 +334,12 @@ func (e *editor) shared(a *addition) string {
 	var key []byte
 	for _, name := range common {
 		for i := range parts {
-			if parts[i].term.String() == name && identifies(p.move, parts[i].slot) {
-				key = quote(key, parts[i].stored)
+			if parts[i].Term.String() == name && identifies(p.move, parts[i].Slot) {
+				key = jsontext.Quote(key, parts[i].Stored)
 			}
 		}
 	}
 	return string(key)
-}
-
-func identifies(mv *Move, s *slot) bool {
-	if s == mv.field || s == mv.member {
-		return true
-	}
-	for i := range mv.with {
-		if s == &mv.with[i] {
-			return true
-		}
-	}
-	return false
-}
-
-// identityMembers returns the members by which the records of a move are told, as
-// terms.
-func identityMembers(mv *Move) (out []string) {
-	for _, s := range mv.slots() {
-		if identifies(mv, s) && s.term.Func == "" && s.term.Whole {
-			out = append(out, s.term.String())
-		}
-	}
-	return out
 }
 
 // buildOne makes one value, or the elements of a list, of what belongs in one
@@ -406,7 +380,7 @@ func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
 			return nil, err
 		}
 		if step, _ := inner[0].step(depth + 1); len(members) > 0 {
-			value = e.nest(value, members, step.InObject())
+			value = e.Nest(value, members, step.InObject())
 		}
 	}
 	if value != nil {
@@ -458,19 +432,4 @@ func wholeFirst(a, b *pending) int {
 		return 1
 	}
 	return 0
-}
-
-// nest returns a value with members or elements.
-func (e *editor) nest(value []byte, members []member, object bool) []byte {
-	if object {
-		return e.editMembers(value, members)
-	}
-	out := []byte{'['}
-	for i, m := range members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, m.value...)
-	}
-	return append(out, ']')
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
 	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
 )
 
 // Record makes the record of a match. The error is a *Reject.
@@ -71,7 +73,7 @@ func (mv *Move) identify(m *Match) (*Record, error) {
 		return nil, &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: "no key can be built: " + mv.refused(values)}
 	}
 	r.Key = string(key)
-	for _, s := range []*slot{mv.field, mv.member} {
+	for _, s := range []*datum.Slot{mv.field, mv.member} {
 		if s == nil {
 			continue
 		}
@@ -92,38 +94,38 @@ func (mv *Move) refused(values []string) string {
 		switch v := values[i]; {
 		case v == "":
 			return "{" + p.Name + "} is empty"
-		case !mv.with[i].check([]byte(v)):
+		case !mv.with[i].Check([]byte(v)):
 			return "{" + p.Name + "} is not " + p.Type.Describe()
 		}
 	}
 	return "a value holds the separator ':' or what would move the key to another slot"
 }
 
-func (mv *Move) required(m *Match, s *slot) (string, string) {
-	d, reason := m.eval(&s.term)
+func (mv *Move) required(m *Match, s *datum.Slot) (string, string) {
+	d, reason := m.eval(&s.Term)
 	if reason != "" {
 		return "", reason
 	}
-	if d.kind == nothing {
+	if d.Kind == datum.Nothing {
 		return "", "is not there"
 	}
-	stored, _, reason := s.store(d)
+	stored, _, reason := s.Store(d)
 	return stored, reason
 }
 
 // valueOf returns what is stored as the value.
 func (mv *Move) valueOf(m *Match) ([]byte, string) {
-	if s := mv.value; s.typ.Kind == scalar.JSON && s.free {
-		if d, reason := m.eval(&s.term); reason == "" && d.kind == compound {
-			return compact(d.raw), ""
+	if s := mv.value; s.Type.Kind == scalar.JSON && s.Free {
+		if d, reason := m.eval(&s.Term); reason == "" && d.Kind == datum.Compound {
+			return jsontext.Compact(d.Raw), ""
 		}
 	}
 	value, reason := mv.required(m, mv.value)
 	return []byte(value), reason
 }
 
-func (mv *Move) reject(m *Match, s *slot, reason string) *Reject {
-	return &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: s.name + " (" + s.term.String() + ") " + reason}
+func (mv *Move) reject(m *Match, s *datum.Slot, reason string) *Reject {
+	return &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: s.Name + " (" + s.Term.String() + ") " + reason}
 }
 
 // fill makes the fields, and how often a job has been tried.
@@ -133,17 +135,17 @@ func (mv *Move) fill(m *Match, r *Record) error {
 	}
 	for i := range mv.fields {
 		s := &mv.fields[i]
-		d, reason := m.eval(&s.term)
+		d, reason := m.eval(&s.Term)
 		if reason != "" {
 			return mv.reject(m, s, reason)
 		}
-		stored, there, reason := s.store(d)
+		stored, there, reason := s.Store(d)
 		switch {
 		case reason != "":
 			return mv.reject(m, s, reason)
 		case there:
-			r.Fields = append(r.Fields, Field{s.name, stored})
-		case !s.typ.Optional:
+			r.Fields = append(r.Fields, Field{s.Name, stored})
+		case !s.Type.Optional:
 			return mv.reject(m, s, "is not there, and the field is not optional")
 		}
 	}
@@ -167,13 +169,13 @@ func (mv *Move) end(m *Match, r *Record) error {
 		t, after = mv.TTL.From, mv.To.TTL.Default
 	}
 	d, reason := m.eval(t)
-	if reason == "" && d.kind != instant {
+	if reason == "" && d.Kind != datum.Instant {
 		reason = "is not there"
 	}
 	if reason != "" {
-		return mv.reject(m, &slot{name: "ttl", term: *t}, reason)
+		return mv.reject(m, &datum.Slot{Name: "ttl", Term: *t}, reason)
 	}
-	r.Ends = d.time.Add(after)
+	r.Ends = d.Time.Add(after)
 	return nil
 }
 
@@ -198,8 +200,8 @@ func (r *Record) ID() ID { return ID{Move: r.Move.Name, Key: r.Key, Sub: r.Sub} 
 // Whole reports whether the move stores the whole record: no member of it is
 // lost.
 func (mv *Move) Whole() bool {
-	return mv.value != nil && mv.value.typ.Kind.String() == "json" && wholeTerm(mv.value.term) ||
-		mv.member != nil && mv.member.typ.Kind.String() == "json" && wholeTerm(mv.member.term)
+	return mv.value != nil && mv.value.Type.Kind.String() == "json" && wholeTerm(mv.value.Term) ||
+		mv.member != nil && mv.member.Type.Kind.String() == "json" && wholeTerm(mv.member.Term)
 }
 
 func wholeTerm(t route.Term) bool { return t.Func == "" && t.Whole && len(t.Members) == 0 }
@@ -214,7 +216,7 @@ func (m *Match) Untaken() []string {
 			return nil
 		}
 		for _, s := range mv.slots() {
-			for _, r := range s.term.References() {
+			for _, r := range s.Term.References() {
 				if r.Whole && len(r.Members) > 0 {
 					taken[r.Members[0]] = true
 				}
@@ -227,8 +229,8 @@ func (m *Match) Untaken() []string {
 		}
 	}
 	var out []string
-	eachMember(m.Raw, func(key, _ []byte) {
-		if name := textOf(key); !taken[name] {
+	jsontext.EachMember(m.Raw, func(key, _ []byte) {
+		if name := jsontext.TextOf(key); !taken[name] {
 			out = append(out, name)
 		}
 	})
@@ -237,12 +239,12 @@ func (m *Match) Untaken() []string {
 }
 
 // slots returns all parts of a record of the move.
-func (mv *Move) slots() []*slot {
-	var out []*slot
+func (mv *Move) slots() []*datum.Slot {
+	var out []*datum.Slot
 	for i := range mv.with {
 		out = append(out, &mv.with[i])
 	}
-	for _, s := range []*slot{mv.field, mv.member, mv.score, mv.value, mv.tries} {
+	for _, s := range []*datum.Slot{mv.field, mv.member, mv.score, mv.value, mv.tries} {
 		if s != nil {
 			out = append(out, s)
 		}

@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
 )
 
 // matched calls each for the paths that end at the value that was just read.
 func (w *walker) matched(nodes []*node, at Position) error {
 	var raw []byte
-	if at.Offset >= w.base && w.hold >= 0 && w.hold <= at.Offset {
-		raw = w.bytes(at.Offset)
+	if at.Offset >= w.Base && w.Hold >= 0 && w.Hold <= at.Offset {
+		raw = w.Bytes(at.Offset)
 	}
 	if int64(len(raw)) > w.opt.MaxRecord {
 		return &Error{At: at, Path: w.pointer(), Message: fmt.Sprintf("a record has more than %d bytes", w.opt.MaxRecord),
@@ -147,47 +149,38 @@ func (w *walker) pointer() string {
 	return b.String()
 }
 
-// refer returns the value of a reference.
-func (m *Match) refer(t *route.Term) datum {
+// referred is a match as the terms of its moves see it.
+type referred Match
+
+// Order returns the place in the array that holds the match.
+func (m *referred) Order() int64 { return max(0, m.Place) }
+
+// Refer returns the value of a reference.
+func (m *referred) Refer(t *route.Term) datum.Datum {
 	switch {
 	case !t.Whole:
-		return datum{kind: spelled, text: m.capture(t.Capture)}
+		return datum.Datum{Kind: datum.Spelled, Text: (*Match)(m).capture(t.Capture)}
 	case len(t.Members) == 0:
-		return datumOf(m.Raw)
+		return datum.Of(m.Raw)
 	}
-	return datumOf(lookup(m.at(t.Members[0]), t.Members[1:]))
+	return datum.Of(jsontext.Lookup((*Match)(m).at(t.Members[0]), t.Members[1:]))
 }
 
 // at returns a member of the record; the members are read once.
 func (m *Match) at(name string) []byte {
 	if !m.split {
 		m.split, m.members = true, m.members[:0]
-		eachMember(m.Raw, func(key, value []byte) { m.members = append(m.members, named{key, value}) })
+		jsontext.EachMember(m.Raw, func(key, value []byte) {
+			m.members = append(m.members, jsontext.Named{Key: key, Value: value})
+		})
 	}
 	for i := range m.members {
-		if m.members[i].is(name) {
-			return m.members[i].value
+		if m.members[i].Is(name) {
+			return m.members[i].Value
 		}
 	}
 	return nil
 }
 
 // eval returns the value of a term.
-func (m *Match) eval(t *route.Term) (datum, string) {
-	if t.Func == "" {
-		return m.refer(t), ""
-	}
-	if t.Func == "place" {
-		return datum{kind: number, text: strconv.FormatInt(max(0, m.Place), 10)}, ""
-	}
-	var room [2]datum
-	in := room[:0]
-	for i := range t.Of {
-		d, reason := m.eval(&t.Of[i])
-		if reason != "" {
-			return datum{}, reason
-		}
-		in = append(in, d)
-	}
-	return conversions[t.Func].to(t, in)
-}
+func (m *Match) eval(t *route.Term) (datum.Datum, string) { return datum.Eval(t, (*referred)(m)) }

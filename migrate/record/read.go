@@ -7,6 +7,9 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/cover"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
+	"github.com/keywright/keywright/migrate/record/internal/scan"
 	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
@@ -21,7 +24,7 @@ type frame struct {
 
 // walker reads a document and calls each for every match.
 type walker struct {
-	*scanner
+	*scan.Scanner
 	opt    Options
 	source *Source
 	file   Captures
@@ -29,9 +32,9 @@ type walker struct {
 	frames []frame
 	spare  [][]*node // slices of nodes by depth, used again
 	each   func(*Match) error
-	found  Match   // each is given it
-	edit   *editor // of a rewrite
-	cover  *cover  // what is read; nil: it is not asked for
+	found  Match        // each is given it
+	edit   *editor      // of a rewrite
+	cover  *cover.Cover // what is read; nil: it is not asked for
 	stats  Stats
 }
 
@@ -45,8 +48,8 @@ func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) 
 		return Stats{}, err
 	}
 	if w.each = each; opt.Coverage != nil {
-		w.cover = newCover(opt.Coverage, s.covers, w.file)
-		defer func() { opt.Coverage.ended(w.offset()) }()
+		w.cover = cover.New(opt.Coverage, s.covers, w.file)
+		defer func() { opt.Coverage.Ended(w.Offset()) }()
 	}
 	return w.run()
 }
@@ -69,9 +72,9 @@ func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, err
 			Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
 	}
 	opt = opt.filled()
-	w := &walker{scanner: newScanner(in, file, opt.MaxRecord), opt: opt, source: s, file: captures,
+	w := &walker{Scanner: scan.New(in, file, opt.MaxRecord), opt: opt, source: s, file: captures,
 		names: twice.New(opt.MaxNames, opt.Spill)}
-	w.lines = s.Format == keyspace.JSONLines
+	w.Lines = s.Format == keyspace.JSONLines
 	return w, nil
 }
 
@@ -80,8 +83,8 @@ var errOtherFile = errors.New("a file of another source")
 func (w *walker) run() (Stats, error) {
 	defer w.names.Close()
 	err := w.document()
-	w.stats.Bytes, w.stats.Lines = w.offset(), int64(w.line)
-	if w.offset() == w.lineStart {
+	w.stats.Bytes, w.stats.Lines = w.Offset(), int64(w.Line)
+	if w.Offset() == w.LineStart {
 		w.stats.Lines--
 	}
 	if w.stats.Bytes == 0 {
@@ -93,22 +96,22 @@ func (w *walker) run() (Stats, error) {
 // document reads the one value of a document, or the value of each line.
 func (w *walker) document() error {
 	root := []*node{w.source.root}
-	if w.lines {
+	if w.Lines {
 		return w.eachLine(root)
 	}
-	if c, err := w.peek(); err != nil {
+	if c, err := w.Peek(); err != nil {
 		return err
-	} else if c == 0 && w.pos == len(w.buf) {
-		return w.unexpected("a value")
+	} else if c == 0 && w.Pos == len(w.Buf) {
+		return w.Unexpected("a value")
 	}
 	if err := w.value(root); err != nil {
 		return err
 	}
-	if _, err := w.peek(); err != nil {
+	if _, err := w.Peek(); err != nil {
 		return err
 	}
-	if w.pos < len(w.buf) {
-		return w.unexpected("the end of the document")
+	if w.Pos < len(w.Buf) {
+		return w.Unexpected("the end of the document")
 	}
 	return nil
 }
@@ -117,17 +120,17 @@ func (w *walker) document() error {
 func (w *walker) eachLine(root []*node) error {
 	w.frames = append(w.frames, frame{place: -1, nodes: root})
 	if w.cover != nil { // an array of the lines
-		w.cover.begin('[', w.here())
-		defer func() { w.cover.end(w.offset()) }()
+		w.cover.Begin('[', w.Here())
+		defer func() { w.cover.End(w.Offset()) }()
 	}
 	if w.edit != nil {
 		w.edit.open(w)
 	}
 	for {
-		if _, err := w.peek(); err != nil {
+		if _, err := w.Peek(); err != nil {
 			return err
 		}
-		if w.pos == len(w.buf) {
+		if w.Pos == len(w.Buf) {
 			break
 		}
 		if err := w.element(); err != nil {
@@ -151,41 +154,41 @@ func (w *walker) eachLine(root []*node) error {
 // lineEnd reads up to the end of a line.
 func (w *walker) lineEnd() error {
 	for {
-		more, err := w.ensure(1)
+		more, err := w.Ensure(1)
 		if err != nil || !more {
 			return err
 		}
-		switch w.buf[w.pos] {
+		switch w.Buf[w.Pos] {
 		case '\n':
 			return nil // space counts it
 		case ' ', '\t', '\r':
-			w.pos++
+			w.Pos++
 		default:
-			return w.unexpected("the end of the line")
+			return w.Unexpected("the end of the line")
 		}
 	}
 }
 
 // value reads one value; nodes are the prefixes of paths that lead to it.
 func (w *walker) value(nodes []*node) error {
-	c, err := w.peek()
+	c, err := w.Peek()
 	if err != nil {
 		return err
 	}
-	at, mine, outermost := Position{}, false, w.hold < 0
+	at, mine, outermost := Position{}, false, w.Hold < 0
 	held := false
 	for _, n := range nodes {
 		mine = mine || len(n.moves) > 0
 		held = held || n.held
 	}
 	if mine {
-		at = w.here()
+		at = w.Here()
 	}
 	if outermost = outermost && held; outermost {
-		w.hold = at.Offset
+		w.Hold = at.Offset
 	}
 	if w.cover != nil {
-		w.cover.begin(c, w.here())
+		w.cover.Begin(c, w.Here())
 	}
 	switch {
 	case c == '{':
@@ -193,36 +196,36 @@ func (w *walker) value(nodes []*node) error {
 	case c == '[':
 		err = w.array(nodes)
 	case c == '"':
-		_, err = w.text()
+		_, err = w.Text()
 	case c == '-' || c >= '0' && c <= '9':
-		err = w.number()
+		err = w.Number()
 	case c == 't':
-		err = w.keyword("true")
+		err = w.Keyword("true")
 	case c == 'f':
-		err = w.keyword("false")
+		err = w.Keyword("false")
 	case c == 'n':
-		err = w.keyword("null")
+		err = w.Keyword("null")
 	default:
-		err = w.unexpected("a value")
+		err = w.Unexpected("a value")
 	}
 	if w.cover != nil && err == nil {
-		w.cover.end(w.offset())
+		w.cover.End(w.Offset())
 	}
 	if err != nil || !mine {
 		return err
 	}
 	if err = w.matched(nodes, at); outermost && w.edit == nil {
-		w.hold = -1
+		w.Hold = -1
 	}
 	return err
 }
 
 // nest opens an object or array.
 func (w *walker) nest(object bool, nodes []*node) error {
-	if w.depth++; w.depth > w.opt.MaxDepth {
-		return w.fault(ErrDepth, "nested deeper than %d", w.opt.MaxDepth)
+	if w.Depth++; w.Depth > w.opt.MaxDepth {
+		return w.Fault(ErrDepth, "nested deeper than %d", w.opt.MaxDepth)
 	}
-	w.pos++
+	w.Pos++
 	w.frames = append(w.frames, frame{object: object, nodes: nodes, place: -1})
 	if w.edit != nil {
 		w.edit.open(w)
@@ -237,8 +240,8 @@ func (w *walker) unnest() error {
 			return err
 		}
 	}
-	w.pos++
-	w.depth--
+	w.Pos++
+	w.Depth--
 	w.frames = w.frames[:len(w.frames)-1]
 	return nil
 }
@@ -274,7 +277,7 @@ func (w *walker) separator(closing byte, first bool) (done bool, err error) {
 			return false, err
 		}
 	}
-	c, err := w.peek()
+	c, err := w.Peek()
 	switch {
 	case err != nil:
 		return false, err
@@ -283,14 +286,14 @@ func (w *walker) separator(closing byte, first bool) (done bool, err error) {
 	case first:
 		return false, nil
 	case c != ',':
-		return false, w.unexpected("a comma or '" + string(closing) + "'")
+		return false, w.Unexpected("a comma or '" + string(closing) + "'")
 	}
-	w.pos++
+	w.Pos++
 	if w.edit != nil {
 		w.edit.comma(w)
 	}
-	if c, err = w.peek(); err == nil && c == closing {
-		err = w.fault(ErrSyntax, "a comma after the last value")
+	if c, err = w.Peek(); err == nil && c == closing {
+		err = w.Fault(ErrSyntax, "a comma after the last value")
 	}
 	return false, err
 }
@@ -298,39 +301,39 @@ func (w *walker) separator(closing byte, first bool) (done bool, err error) {
 func (w *walker) nameError(err error) error {
 	var twice *twice.Error
 	if errors.As(err, &twice) {
-		at := w.here()
+		at := w.Here()
 		at.Line, at.Column, at.Offset = int(twice.Line), int(twice.Column), -1
 		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}
 	}
 	if errors.Is(err, ErrNames) {
-		return w.fault(ErrNames,
+		return w.Fault(ErrNames,
 			"open objects have more than %d members, and there is no room to tell whether one is there twice", w.opt.MaxNames)
 	}
-	return w.fault(err, "%v", err)
+	return w.Fault(err, "%v", err)
 }
 
 // member reads a name, a colon and a value.
 func (w *walker) member() error {
 	f := &w.frames[len(w.frames)-1]
-	if w.pos == len(w.buf) || w.buf[w.pos] != '"' {
-		return w.unexpected("the name of a member in double quotes")
+	if w.Pos == len(w.Buf) || w.Buf[w.Pos] != '"' {
+		return w.Unexpected("the name of a member in double quotes")
 	}
-	at, mine := w.here(), w.hold < 0
+	at, mine := w.Here(), w.Hold < 0
 	if mine {
-		w.hold = at.Offset
+		w.Hold = at.Offset
 	}
-	escaped, err := w.text()
+	escaped, err := w.Text()
 	if err != nil {
 		return err
 	}
-	raw := w.bytes(at.Offset)
+	raw := w.Bytes(at.Offset)
 	if len(raw) > w.opt.MaxName {
 		return &Error{At: at, Message: fmt.Sprintf("the name of a member has more than %d bytes", w.opt.MaxName),
 			Err: ErrTooLarge}
 	}
 	name := raw[1 : len(raw)-1]
 	if escaped {
-		name = unquote(raw)
+		name = jsontext.Unquote(raw)
 	}
 	if fresh, err := w.names.Add(name, at.Line, at.Column); err != nil {
 		return w.nameError(err)
@@ -347,17 +350,17 @@ func (w *walker) member() error {
 		}
 	}
 	if w.cover != nil {
-		w.cover.step(string(name), true, at.Offset)
+		w.cover.Step(string(name), true, at.Offset)
 	}
 	if mine {
-		w.hold = -1
+		w.Hold = -1
 	}
-	if c, err := w.peek(); err != nil {
+	if c, err := w.Peek(); err != nil {
 		return err
 	} else if c != ':' {
-		return w.unexpected("a colon")
+		return w.Unexpected("a colon")
 	}
-	w.pos++
+	w.Pos++
 	if w.edit != nil {
 		if err := w.edit.begin(w, at.Offset, next); err != nil {
 			return err
@@ -411,10 +414,10 @@ func (w *walker) element() error {
 		next = w.after(f, func(s route.Step) bool { return s.Kind == route.Element || s.Kind == route.Place })
 	}
 	if w.cover != nil {
-		w.cover.step("", false, w.offset())
+		w.cover.Step("", false, w.Offset())
 	}
 	if w.edit != nil {
-		if err := w.edit.begin(w, w.offset(), next); err != nil {
+		if err := w.edit.begin(w, w.Offset(), next); err != nil {
 			return err
 		}
 	}

@@ -19,11 +19,17 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record/internal/cover"
+	"github.com/keywright/keywright/migrate/record/internal/datum"
+	"github.com/keywright/keywright/migrate/record/internal/equal"
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
+	"github.com/keywright/keywright/migrate/record/internal/scan"
 	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
@@ -40,8 +46,8 @@ type Source struct {
 	*keyspace.Source
 	Moves []*Move // those that take from it, in the order of the declaration
 
-	root   *node    // of the paths of the moves
-	covers *covered // what they read
+	root   *node          // of the paths of the moves
+	covers *cover.Covered // what they read
 }
 
 // Move makes the records of one declared move.
@@ -50,16 +56,43 @@ type Move struct {
 	Part   *keyspace.Part
 	Source *Source
 
-	with   []slot // the placeholders of the key
-	field  *slot
-	member *slot
-	score  *slot
-	value  *slot
-	tries  *slot
-	fields []slot
+	with   []datum.Slot // the placeholders of the key
+	field  *datum.Slot
+	member *datum.Slot
+	score  *datum.Slot
+	value  *datum.Slot
+	tries  *datum.Slot
+	fields []datum.Slot
 	path   *node
 	rules  []keyspace.CompareRule
 }
+
+// Position describes where something is in a document.
+type Position = scan.Position
+
+// Error represents a document that cannot be read, with the place.
+type Error = scan.Error
+
+// What can be wrong with a document; errors.Is tells them apart.
+var (
+	ErrSyntax    = scan.ErrSyntax
+	ErrDuplicate = scan.ErrDuplicate
+	ErrUTF8      = scan.ErrUTF8
+	ErrNumber    = scan.ErrNumber
+	ErrDepth     = scan.ErrDepth
+	ErrTooLarge  = scan.ErrTooLarge
+	ErrPlace     = scan.ErrPlace
+)
+
+// Coverage describes what of the documents of a source the moves of a migration read, and what they do not.
+// Read adds to it: see Options.
+type Coverage = cover.Coverage
+
+// Coverages holds the coverage of sources, by name. A nil one takes nothing.
+type Coverages = cover.Coverages
+
+// Amount counts values of documents.
+type Amount = cover.Amount
 
 // Reject represents a match that cannot become a record, or a record that no file can have.
 type Reject struct {
@@ -127,18 +160,10 @@ const (
 )
 
 func (o Options) filled() Options {
-	if o.MaxDepth <= 0 {
-		o.MaxDepth = defaultDepth
-	}
-	if o.MaxRecord <= 0 {
-		o.MaxRecord = defaultRecord
-	}
-	if o.MaxName <= 0 {
-		o.MaxName = defaultName
-	}
-	if o.MaxNames <= 0 {
-		o.MaxNames = defaultNames
-	}
+	o.MaxDepth = cmp.Or(max(0, o.MaxDepth), defaultDepth)
+	o.MaxRecord = cmp.Or(max(0, o.MaxRecord), defaultRecord)
+	o.MaxName = cmp.Or(max(0, o.MaxName), defaultName)
+	o.MaxNames = cmp.Or(max(0, o.MaxNames), defaultNames)
 	return o
 }
 
@@ -161,7 +186,7 @@ type Match struct {
 	file    Captures
 	names   []string // what each capture of the path has captured, in its order
 	path    *node
-	members []named // those of an object, when they were asked for: split
+	members []jsontext.Named // those of an object, when they were asked for: split
 	split   bool
 	walk    *walker
 }
@@ -221,14 +246,14 @@ type DiffKind string
 
 // The kinds of differences.
 const (
-	DiffMissing DiffKind = "missing" // the first has it, the second has not
-	DiffExtra   DiffKind = "extra"   // the second has it, the first has not
-	DiffType    DiffKind = "type"    // a number and a text, null and an object
-	DiffValue   DiffKind = "value"
+	DiffMissing DiffKind = equal.Missing // the first has it, the second has not
+	DiffExtra   DiffKind = equal.Extra   // the second has it, the first has not
+	DiffType    DiffKind = equal.Type    // a number and a text, null and an object
+	DiffValue   DiffKind = equal.Value
 	DiffScore   DiffKind = "score"
-	DiffOrder   DiffKind = "order" // the same elements in another order
-	DiffEnd     DiffKind = "end"   // they end at different times
-	DiffMore    DiffKind = "more"  // there are more differences than are listed
+	DiffOrder   DiffKind = equal.Order // the same elements in another order
+	DiffEnd     DiffKind = "end"       // they end at different times
+	DiffMore    DiffKind = "more"      // there are more differences than are listed
 )
 
 // Difference represents one place in which two records of an ID differ. It holds no

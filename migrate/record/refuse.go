@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strconv"
 
@@ -47,7 +48,7 @@ func (e *editor) fill(m *Match, base []byte, edits []*pending, records []*Record
 			if p.refused {
 				continue
 			}
-			next, err := p.move.apply(m, &e.style, cur, records[i])
+			next, err := p.move.apply(m, &e.Style, cur, records[i])
 			if err != nil {
 				bad, fault = i, err
 				break
@@ -104,7 +105,7 @@ func (e *editor) place(a *addition) *Match {
 		case i < len(e.walk.frames)-1:
 			m.file[n.step.Name] = strconv.FormatInt(e.walk.frames[i].place, 10)
 		case a.steps[i] != nil:
-			m.file[n.step.Name] = a.steps[i].text
+			m.file[n.step.Name] = a.steps[i].Text
 		}
 	}
 	return m
@@ -120,26 +121,26 @@ func (e *editor) onlyEdits(w *walker) (Rewritten, error) {
 	}
 	adds = append(adds, e.adds...)
 	if len(adds) == 0 {
-		e.write(w.buf)
-		return e.result, e.err
+		e.Write(w.Buf)
+		return e.result, e.Err
 	}
 	var text []byte
-	if w.lines {
+	if w.Lines {
 		members, err := e.build(adds, 1)
 		if err != nil {
 			return e.result, err
 		}
 		for _, m := range members {
-			text = append(append(text, e.inline(m.value)...), '\n')
+			text = append(append(text, e.Inline(m.Value)...), '\n')
 		}
 	} else {
 		values, err := e.buildOne(adds, 0)
 		if err != nil || len(values) == 0 { // all were refused
-			e.write(w.buf)
-			return e.result, cmpOr(err, e.err)
+			e.Write(w.Buf)
+			return e.result, cmp.Or(err, e.Err)
 		}
-		text = append(e.indented(nil, values[0], "\n"), '\n')
+		text = append(e.Indented(nil, values[0], "\n"), '\n')
 	}
-	e.write(text)
-	return e.result, e.err
+	e.Write(text)
+	return e.result, e.Err
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/keywright/keywright/migrate/record/internal/jsontext"
+	"github.com/keywright/keywright/migrate/record/internal/scan"
 )
 
 // Rewrite copies a document with the edits done. An edit that changes nothing
@@ -25,8 +28,8 @@ func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit,
 	if err != nil {
 		return Rewritten{}, err
 	}
-	w.edit, w.out = e, &e.output
-	e.output.to = out
+	w.edit, w.Out = e, &e.Output
+	e.Output.To = out
 	empty, err := w.empty()
 	if err != nil {
 		return Rewritten{}, err
@@ -43,8 +46,8 @@ func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit,
 
 // empty reports whether the document has nothing but white space.
 func (w *walker) empty() (bool, error) {
-	_, err := w.peek()
-	return w.pos == len(w.buf), err
+	_, err := w.Peek()
+	return w.Pos == len(w.Buf), err
 }
 
 // level describes what the editor knows of one open object or array.
@@ -63,8 +66,8 @@ type level struct {
 
 // editor does the edits of a rewrite while a document is read.
 type editor struct {
-	output
-	style
+	scan.Output
+	jsontext.Style
 	source *Source
 	names  Names
 	byID   map[ID]*pending
@@ -72,7 +75,6 @@ type editor struct {
 	adds   []*addition // of the whole document
 	lost   map[joint][]*pending
 	held   int // how many frames there are around the match that is held; -1: none
-	seen   struct{ colon, comma, unit bool }
 	result Rewritten
 
 	walk    *walker
@@ -92,7 +94,7 @@ type pending struct {
 
 func newEditor(w *walker, file string, edits []Edit, names Names, refused func(*Reject) error) (*editor, error) {
 	e := &editor{source: w.source, names: names, byID: map[ID]*pending{}, lost: map[joint][]*pending{}, held: -1,
-		style: style{": ", " ", "  "}, walk: w, refused: refused}
+		Style: jsontext.Style{Colon: ": ", Comma: " ", Unit: "  "}, walk: w, refused: refused}
 	for i := range edits {
 		if err := e.take(&edits[i], file); err != nil {
 			return nil, err
@@ -161,7 +163,7 @@ func (e *editor) level(w *walker) *level { return &w.frames[len(w.frames)-1].edi
 func (e *editor) open(w *walker) {
 	l := e.level(w)
 	outer := len(w.frames) - 1
-	*l = level{segment: w.offset(), end: w.offset(), adds: e.passed(w, outer)}
+	*l = level{segment: w.Offset(), end: w.Offset(), adds: e.passed(w, outer)}
 	if outer > 0 {
 		w.frames[outer-1].edits.blocked = nil
 	}
@@ -175,8 +177,8 @@ func (e *editor) anchor(w *walker) {
 		return
 	}
 	f := &w.frames[len(w.frames)-1]
-	if w.hold = -1; len(f.nodes) > 0 {
-		w.hold = f.edits.end
+	if w.Hold = -1; len(f.nodes) > 0 {
+		w.Hold = f.edits.end
 	}
 }
 
@@ -189,9 +191,9 @@ func (e *editor) ended(w *walker) error {
 	l := &f.edits
 	if l.any {
 		if l.gone {
-			l.went = w.offset()
+			l.went = w.Offset()
 		} else {
-			l.kept, l.end = l.kept+1, w.offset()
+			l.kept, l.end = l.kept+1, w.Offset()
 		}
 	}
 	l.gone = false
@@ -212,10 +214,10 @@ func (e *editor) ended(w *walker) error {
 func (e *editor) comma(w *walker) {
 	l := e.level(w)
 	if l.kept == 0 {
-		e.put(splice{l.went, w.offset(), nil})
-		l.end = w.offset()
+		e.Put(scan.Splice{From: l.went, To: w.Offset(), Text: nil})
+		l.end = w.Offset()
 	}
-	l.segment = w.offset()
+	l.segment = w.Offset()
 }
 
 // begin notes that a member or element begins at an offset; nodes are the paths
@@ -227,15 +229,18 @@ func (e *editor) begin(w *walker, from int64, nodes []*node) error {
 		l.any = true
 		return nil
 	}
-	if lead := w.buf[l.segment-w.base : from-w.base]; len(lead) <= 256 {
-		e.look(w, l, lead)
+	if lead := w.Buf[l.segment-w.Base : from-w.Base]; len(lead) <= 256 {
+		e.Learn(lead, len(w.frames), l.any)
+		if f.object && w.Pos < len(w.Buf) {
+			e.LearnColon(w.Buf[w.Pos])
+		}
 		l.lead = append(l.lead[:0], lead...)
 	}
-	if w.lines && len(w.frames) == 1 && l.any && l.kept == 0 {
-		e.put(splice{l.went, from, nil})
+	if w.Lines && len(w.frames) == 1 && l.any && l.kept == 0 {
+		e.Put(scan.Splice{From: l.went, To: from, Text: nil})
 		l.end = from
 	}
-	if l.any = true; w.lines && len(w.frames) == 1 {
+	if l.any = true; w.Lines && len(w.frames) == 1 {
 		l.segment = from
 	}
 	for _, n := range nodes {
@@ -249,34 +254,15 @@ func (e *editor) begin(w *walker, from int64, nodes []*node) error {
 		}
 	}
 	if e.held < 0 {
-		w.hold = -1
+		w.Hold = -1
 	}
 	return nil
 }
 
-// look learns the layout of the document.
-func (e *editor) look(w *walker, l *level, lead []byte) {
-	newline := bytes.LastIndexByte(lead, '\n')
-	switch {
-	case newline >= 0 && !e.seen.unit && len(lead)-newline-1 > 0 && (len(lead)-newline-1)%len(w.frames) == 0:
-		e.unit, e.seen.unit = string(lead[newline+1:][:(len(lead)-newline-1)/len(w.frames)]), true
-	case newline < 0 && l.any && !e.seen.comma:
-		e.style.comma, e.seen.comma = string(lead), true
-	}
-	if f := &w.frames[len(w.frames)-1]; f.object && !e.seen.colon && w.pos < len(w.buf) {
-		e.colon, e.seen.colon = ":", true
-		if w.buf[w.pos] == ' ' {
-			e.colon = ": "
-		} else if !e.seen.comma {
-			e.style.comma = ""
-		}
-	}
-}
-
 // matched does the edits of a match that was read.
 func (e *editor) matched(w *walker, m *Match) error {
-	from, to := m.At.Offset, w.offset()
-	was, gone, set := e.now(w.scanner, from, to), 0, 0
+	from, to := m.At.Offset, w.Offset()
+	was, gone, set := e.Now(w.Scanner, from, to), 0, 0
 	var edits []*pending
 	for _, mv := range m.Moves {
 		if p := e.of(w, mv, m); p != nil {
@@ -306,7 +292,7 @@ func (e *editor) matched(w *walker, m *Match) error {
 		e.result.Deleted += int64(gone)
 		e.remove(w, to)
 	case !bytes.Equal(was, cur):
-		e.put(splice{from, to, bytes.Clone(cur)})
+		e.Put(scan.Splice{From: from, To: to, Text: bytes.Clone(cur)})
 	}
 	return nil
 }
@@ -314,7 +300,7 @@ func (e *editor) matched(w *walker, m *Match) error {
 // empty reports whether a value holds nothing.
 func empty(raw []byte) bool {
 	if raw[0] == '{' || raw[0] == '[' {
-		return skipSpace(raw, 1) == len(raw)-1
+		return jsontext.SkipSpace(raw, 1) == len(raw)-1
 	}
 	return string(raw) == "null"
 }
@@ -361,20 +347,20 @@ func (e *editor) of(w *walker, mv *Move, m *Match) *pending {
 // remove takes the value that ends at an offset out of its object or array.
 func (e *editor) remove(w *walker, to int64) {
 	if len(w.frames) == 0 {
-		e.put(splice{0, to, []byte("null")})
+		e.Put(scan.Splice{From: 0, To: to, Text: []byte("null")})
 		return
 	}
 	l := e.level(w)
 	l.gone = true
 	if l.kept > 0 {
-		e.put(splice{l.end, to, nil})
+		e.Put(scan.Splice{From: l.end, To: to, Text: nil})
 		return
 	}
 	from := l.segment
 	if l.went > from {
 		from = l.went
 	}
-	e.put(splice{from, to, nil})
+	e.Put(scan.Splice{From: from, To: to, Text: nil})
 }
 
 // finish writes the rest.
@@ -382,8 +368,8 @@ func (e *editor) finish(w *walker) error {
 	if err := e.missed(); err != nil {
 		return err
 	}
-	e.emit(w.buf, w.base, w.offset())
-	return e.err
+	e.Emit(w.Buf, w.Base, w.Offset())
+	return e.Err
 }
 
 // missed refuses what has found no place, and counts what was deleted without having been there.
@@ -412,6 +398,6 @@ func (w *walker) failed(object bool) *Error {
 	if object {
 		want = "object"
 	}
-	return &Error{At: w.here(), Path: w.pointer(),
+	return &Error{At: w.Here(), Path: w.pointer(),
 		Message: fmt.Sprintf("a record cannot be put here: there is no %s", want), Err: ErrPlace}
 }

@@ -1,4 +1,6 @@
-package record
+// Package cover notes what of the documents of a source the moves of a migration read, and what they do not. It is
+// called for each value while a document is read, and reads none itself.
+package cover
 
 import (
 	"maps"
@@ -7,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/migrate/record/internal/scan"
 )
 
 // Coverage describes what of the documents of a source the moves of a migration read, and what they do not.
@@ -36,7 +39,7 @@ func (a *Amount) add(bytes int64) { a.Values, a.Bytes = a.Values+1, a.Bytes+byte
 type Unread struct {
 	Path string // in the documents, with the captures of the moves
 	Amount
-	At Position // of the first
+	At scan.Position // of the first
 }
 
 // Misshapen represents values of another shape than a path of a move has there.
@@ -45,7 +48,7 @@ type Misshapen struct {
 	Want   string // "an object" or "an array"
 	Has    string
 	Values int64
-	At     Position // of the first
+	At     scan.Position // of the first
 }
 
 // Whole reports whether every value is read or ignored, and has the shape of the paths.
@@ -68,36 +71,36 @@ func (c Coverages) Of(source string) *Coverage {
 // maxPlaces bounds the paths that are listed of a source.
 const maxPlaces = 100
 
-// covered represents a step of a path, or of a member that a term takes, and what is read there.
-type covered struct {
+// Covered represents a step of a path, or of a member that a term takes, and what is read there.
+type Covered struct {
 	step     route.Step
-	children []*covered
+	children []*Covered
 	of       []*keyspace.Move // that come through here, or end here
 	takes    []*keyspace.Move // that read the whole of it
 	path     bool             // it is of a path, so that the value around it must have its shape
 	ignored  bool
 }
 
-func (n *covered) child(s route.Step) *covered {
+func (n *Covered) child(s route.Step) *Covered {
 	for _, c := range n.children {
 		if c.step == s {
 			return c
 		}
 	}
-	c := &covered{step: s}
+	c := &Covered{step: s}
 	n.children = append(n.children, c)
 	return c
 }
 
-// reading represents a move with all terms that its records are made of.
-type reading struct {
+// Reading represents a move with all terms that its records are made of.
+type Reading struct {
 	*keyspace.Move
-	terms []route.Term
+	Terms []route.Term
 }
 
-// coverOf returns what the moves of a source read of its documents.
-func coverOf(source *keyspace.Source, moves []reading, ignored []keyspace.Ignored) *covered {
-	root := &covered{}
+// Of returns what the moves of a source read of its documents.
+func Of(source *keyspace.Source, moves []Reading, ignored []keyspace.Ignored) *Covered {
+	root := &Covered{}
 	for _, r := range moves {
 		mv, n := r.Move, root
 		n.of = append(n.of, mv)
@@ -105,7 +108,7 @@ func coverOf(source *keyspace.Source, moves []reading, ignored []keyspace.Ignore
 			n = n.child(step)
 			n.path, n.of = true, append(n.of, mv)
 		}
-		for _, t := range r.terms {
+		for _, t := range r.Terms {
 			for _, ref := range t.References() {
 				if !ref.Whole {
 					continue
@@ -132,12 +135,12 @@ func coverOf(source *keyspace.Source, moves []reading, ignored []keyspace.Ignore
 	return root
 }
 
-// cover notes what of a document is read while it is walked.
-type cover struct {
+// Cover notes what of a document is read while it is walked.
+type Cover struct {
 	*Coverage
 	file    map[string]string // what its name has captured
 	excepts bool              // a move leaves something out
-	next    []*covered
+	next    []*Covered
 	label   string // of the value under way
 	from    int64  // where it begins, with its name
 	frames  []coverFrame
@@ -158,24 +161,24 @@ const (
 
 // coverFrame represents a value that is open.
 type coverFrame struct {
-	nodes []*covered
+	nodes []*Covered
 	label string
 	fate  fate
 	from  int64
-	at    Position
+	at    scan.Position
 	texts int
 	any   bool // something is in it
 	of    byte // its first byte
 }
 
-// newCover returns the cover of a document, of which moves read what root says.
-func newCover(c *Coverage, root *covered, file map[string]string) *cover {
-	return &cover{Coverage: c, file: file, next: []*covered{root},
+// New returns the cover of a document, of which moves read what root says.
+func New(c *Coverage, root *Covered, file map[string]string) *Cover {
+	return &Cover{Coverage: c, file: file, next: []*Covered{root},
 		excepts: slices.ContainsFunc(root.of, func(mv *keyspace.Move) bool { return len(mv.Except) > 0 })}
 }
 
-// begin notes a value that begins with a byte.
-func (c *cover) begin(of byte, at Position) {
+// Begin notes a value that begins with a byte.
+func (c *Cover) Begin(of byte, at scan.Position) {
 	f := coverFrame{label: c.label, from: c.from, at: at, of: of}
 	if len(c.frames) == 0 {
 		f.from = at.Offset
@@ -194,11 +197,11 @@ func (c *cover) begin(of byte, at Position) {
 }
 
 // judge says what becomes of a value, by the nodes that lead to it.
-func (c *cover) judge(nodes []*covered, of byte, f *coverFrame) ([]*covered, fate) {
+func (c *Cover) judge(nodes []*Covered, of byte, f *coverFrame) ([]*Covered, fate) {
 	if len(nodes) == 0 {
 		return nil, isUnread
 	}
-	var live []*covered
+	var live []*Covered
 	takes, ignored := false, false
 	for _, n := range nodes {
 		takes = takes || slices.ContainsFunc(n.takes, c.moves)
@@ -239,7 +242,7 @@ func (c *cover) judge(nodes []*covered, of byte, f *coverFrame) ([]*covered, fat
 }
 
 // moves reports whether a move does not leave out what is under way.
-func (c *cover) moves(mv *keyspace.Move) bool {
+func (c *Cover) moves(mv *keyspace.Move) bool {
 	if !c.excepts {
 		return true
 	}
@@ -257,8 +260,8 @@ func (c *cover) moves(mv *keyspace.Move) bool {
 	return true
 }
 
-// step notes that a member or element begins, whose name or value is at an offset.
-func (c *cover) step(name string, inObject bool, from int64) {
+// Step notes that a member or element begins, whose name or value is at an offset.
+func (c *Cover) Step(name string, inObject bool, from int64) {
 	f := &c.frames[len(c.frames)-1]
 	if c.from = from; f.fate != partly {
 		return
@@ -303,8 +306,8 @@ func escapeStep(name string) string {
 	return route.Step{Kind: route.Member, Name: name}.String()
 }
 
-// end notes that the innermost value has ended.
-func (c *cover) end(to int64) {
+// End notes that the innermost value has ended.
+func (c *Cover) End(to int64) {
 	f := c.frames[len(c.frames)-1]
 	c.frames = c.frames[:len(c.frames)-1]
 	if f.of == 'n' || (f.of == '{' || f.of == '[') && !f.any {
@@ -356,8 +359,8 @@ func (c *Coverage) misshapen(f *coverFrame, want string) {
 	}
 }
 
-// ended lists what was found, when a document has ended.
-func (c *Coverage) ended(bytes int64) {
+// Ended lists what was found, when a document has ended.
+func (c *Coverage) Ended(bytes int64) {
 	c.Bytes += bytes
 	c.Places = c.Places[:0]
 	for _, u := range c.places {

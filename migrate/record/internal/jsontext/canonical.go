@@ -1,4 +1,4 @@
-package record
+package jsontext
 
 import (
 	"bytes"
@@ -7,11 +7,11 @@ import (
 	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )
 
-// appendCanonical writes the canonical form of a value that has been checked.
-func appendCanonical(dst, raw []byte) []byte {
+// AppendCanonical writes the canonical form of a value that has been checked.
+func AppendCanonical(dst, raw []byte) []byte {
 	switch raw[0] {
 	case '"':
-		return quote(dst, textOf(raw))
+		return Quote(dst, TextOf(raw))
 	case '[':
 		dst = append(dst, '[')
 		first := true
@@ -20,7 +20,7 @@ func appendCanonical(dst, raw []byte) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = appendCanonical(dst, value)
+			dst = AppendCanonical(dst, value)
 		})
 		return append(dst, ']')
 	case '{':
@@ -41,29 +41,30 @@ func appendObject(dst, raw []byte) []byte {
 		value []byte
 	}
 	var members []member
-	eachMember(raw, func(key, value []byte) { members = append(members, member{textOf(key), value}) })
+	EachMember(raw, func(key, value []byte) { members = append(members, member{TextOf(key), value}) })
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
 	dst = append(dst, '{')
 	for i, m := range members {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(quote(dst, m.name), ':')
-		dst = appendCanonical(dst, m.value)
+		dst = append(Quote(dst, m.name), ':')
+		dst = AppendCanonical(dst, m.value)
 	}
 	return append(dst, '}')
 }
 
-func sameCanonical(a, b []byte) bool {
-	return bytes.Equal(appendCanonical(nil, a), appendCanonical(nil, b))
+// SameCanonical compares two values that have been checked.
+func SameCanonical(a, b []byte) bool {
+	return bytes.Equal(AppendCanonical(nil, a), AppendCanonical(nil, b))
 }
 
-// canonicalSet returns the canonical forms of elements, sorted; each once if they are
+// CanonicalSet returns the canonical forms of elements, sorted; each once if they are
 // a set.
-func canonicalSet(in [][]byte, once bool) [][]byte {
+func CanonicalSet(in [][]byte, once bool) [][]byte {
 	out := make([][]byte, 0, len(in))
 	for _, raw := range in {
-		out = append(out, appendCanonical(nil, raw))
+		out = append(out, AppendCanonical(nil, raw))
 	}
 	slices.SortFunc(out, bytes.Compare)
 	if once {

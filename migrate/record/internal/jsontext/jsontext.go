@@ -1,23 +1,25 @@
-package record
+// Package jsontext visits and changes values of JSON as bytes: texts that have been checked. What no change touches keeps
+// its bytes. It checks nothing.
+package jsontext
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// eachMember visits the members of an object that has been checked, in their
+// EachMember visits the members of an object that has been checked, in their
 // order. It visits nothing for another value.
-func eachMember(raw []byte, visit func(key, value []byte)) {
+func EachMember(raw []byte, visit func(key, value []byte)) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return
 	}
-	for i := skipSpace(raw, 1); i < len(raw) && raw[i] != '}'; {
+	for i := SkipSpace(raw, 1); i < len(raw) && raw[i] != '}'; {
 		end := skipValue(raw, i)
-		from := skipSpace(raw, skipSpace(raw, end)+1)
+		from := SkipSpace(raw, SkipSpace(raw, end)+1)
 		to := skipValue(raw, from)
 		visit(raw[i:end], raw[from:to])
-		if i = skipSpace(raw, to); raw[i] == ',' {
-			i = skipSpace(raw, i+1)
+		if i = SkipSpace(raw, to); raw[i] == ',' {
+			i = SkipSpace(raw, i+1)
 		}
 	}
 }
@@ -27,27 +29,28 @@ func eachElement(raw []byte, visit func(value []byte)) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return
 	}
-	for i := skipSpace(raw, 1); i < len(raw) && raw[i] != ']'; {
+	for i := SkipSpace(raw, 1); i < len(raw) && raw[i] != ']'; {
 		end := skipValue(raw, i)
 		visit(raw[i:end])
-		if i = skipSpace(raw, end); raw[i] == ',' {
-			i = skipSpace(raw, i+1)
+		if i = SkipSpace(raw, end); raw[i] == ',' {
+			i = SkipSpace(raw, i+1)
 		}
 	}
 }
 
-func elements(raw []byte) (out [][]byte) {
+// Elements returns the elements of an array that has been checked.
+func Elements(raw []byte) (out [][]byte) {
 	eachElement(raw, func(value []byte) { out = append(out, value) })
 	return out
 }
 
-// lookup returns the value at some members below a value that has been checked, nil if
+// Lookup returns the value at some members below a value that has been checked, nil if
 // there is none.
-func lookup(raw []byte, members []string) []byte {
+func Lookup(raw []byte, members []string) []byte {
 	for _, name := range members {
 		var found []byte
-		eachMember(raw, func(key, value []byte) {
-			if (&named{key, value}).is(name) {
+		EachMember(raw, func(key, value []byte) {
+			if (&Named{key, value}).Is(name) {
 				found = value
 			}
 		})
@@ -56,16 +59,17 @@ func lookup(raw []byte, members []string) []byte {
 	return raw
 }
 
-// named represents a member as it is written: its name, in quotes, and its value.
-type named struct{ key, value []byte }
+// Named represents a member as it is written: its name, in quotes, and its value.
+type Named struct{ Key, Value []byte }
 
-// is reports whether the member has that name.
-func (n *named) is(name string) bool {
-	inner := n.key[1 : len(n.key)-1]
-	return string(inner) == name || bytes.IndexByte(inner, '\\') >= 0 && textOf(n.key) == name
+// Is reports whether the member has that name.
+func (n *Named) Is(name string) bool {
+	inner := n.Key[1 : len(n.Key)-1]
+	return string(inner) == name || bytes.IndexByte(inner, '\\') >= 0 && TextOf(n.Key) == name
 }
 
-func skipSpace(raw []byte, i int) int {
+// SkipSpace returns the place after the white space at i.
+func SkipSpace(raw []byte, i int) int {
 	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
 		i++
 	}
@@ -114,16 +118,16 @@ func skipText(raw []byte, i int) int {
 	}
 }
 
-// textOf returns the text of a JSON text.
-func textOf(raw []byte) string {
+// TextOf returns the text of a JSON text.
+func TextOf(raw []byte) string {
 	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	return string(unquote(raw))
+	return string(Unquote(raw))
 }
 
-// unquote reads a text that has been checked.
-func unquote(raw []byte) []byte {
+// Unquote reads a text that has been checked.
+func Unquote(raw []byte) []byte {
 	var out string
 	if json.Unmarshal(raw, &out) != nil {
 		return nil
@@ -131,8 +135,8 @@ func unquote(raw []byte) []byte {
 	return []byte(out)
 }
 
-// quote writes a text as JSON: only what must be escaped is.
-func quote(dst []byte, s string) []byte {
+// Quote writes a text as JSON: only what must be escaped is.
+func Quote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -154,8 +158,8 @@ func quote(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// compact returns a value without the white space between its parts.
-func compact(raw []byte) []byte {
+// Compact returns a value without the white space between its parts.
+func Compact(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
@@ -171,9 +175,9 @@ func compact(raw []byte) []byte {
 	return out
 }
 
-// trim takes white space off both ends.
-func trim(raw []byte) []byte {
-	from := skipSpace(raw, 0)
+// Trim takes white space off both ends.
+func Trim(raw []byte) []byte {
+	from := SkipSpace(raw, 0)
 	to := len(raw)
 	for to > from && (raw[to-1] == ' ' || raw[to-1] == '\n' || raw[to-1] == '\t' || raw[to-1] == '\r') {
 		to--
@@ -183,9 +187,9 @@ func trim(raw []byte) []byte {
 
 func trimRight(raw []byte) []byte { return bytes.TrimRight(raw, " \t\r\n") }
 
-// numberForm reports whether a text is a number of JSON, and whether it has an
+// NumberForm reports whether a text is a number of JSON, and whether it has an
 // exponent.
-func numberForm(b []byte) (exponent, ok bool) {
+func NumberForm(b []byte) (exponent, ok bool) {
 	digits := func() bool {
 		n := 0
 		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
