@@ -14,7 +14,7 @@ test-all: ## all tests: races, campaigns, kills, mutants, compilers, databases, 
 	scripts/test-all.sh
 
 unit: ## the tests that need no server
-	go test ./audit/... ./finding/... ./keyspace/... ./slot/... ./infer/...
+	go test ./audit ./keyspace/... ./connect/slot ./connect/topology ./infer/...
 
 fmt: ## format Go code and the example declarations
 	git ls-files '*.go' | xargs gofmt -s -w
@@ -48,12 +48,12 @@ mutations: ## take each guard out of the code: a test must fail by what it asser
 soak: export ALL_TESTS=1
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./event ./fallback/bbolt ./apply/... ./pressure ./cache ./counter
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill|TestAdoptionIsKilled' -v ./queue ./fallback/bbolt ./apply/... ./seal/reseal
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./event ./fallback/bbolt ./apply/... ./entity/pressure ./cache ./counter
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill|TestAdoptionIsKilled' -v ./queue ./fallback/bbolt ./apply/... ./value/seal/reseal
 	KEYWRIGHT_KILLS=500 KEYWRIGHT_SOAK=100000 go test -timeout 2h -run 'TestKill|TestWalks' -v ./migrate/...
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains|TestBacklogs|TestMany' -v ./queue
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
-	KEYWRIGHT_SOAK=1 go test -p 1 -timeout 2h -run 'TestBacklog$$|TestNoScriptIs|TestScriptsAreBounded|TestLongLists' ./lock ./typed ./limit ./counter ./ranking ./cache ./event ./entity ./seal/reseal # by milliseconds, too
+	KEYWRIGHT_SOAK=1 go test -p 1 -timeout 2h -run 'TestBacklog$$|TestNoScriptIs|TestScriptsAreBounded|TestLongLists' ./lock ./typed ./limit ./counter ./ranking ./cache ./event ./entity ./value/seal/reseal # by milliseconds, too
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$|TestHostileTextsCompile' -v ./gen/conformance
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run Found ./fallback/bbolt
@@ -67,9 +67,9 @@ soak: ## the tests that do harm to servers, fifty times
 	cd cmd/keywright && KEYWRIGHT_SOAK=20000 go test -timeout 1h -run TestSchemaAndLoader ./internal/command
 	KEYWRIGHT_ADVERSARIES=20000 go test -timeout 1h -run TestNoServerEndsAProgram ./internal/wire
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
-	KEYWRIGHT_SOAK=3000 go test -timeout 1h -run 'BruteForce|EveryStyle|Definition' ./keyspace/pattern ./keyspace/format ./slot
+	KEYWRIGHT_SOAK=3000 go test -timeout 1h -run 'BruteForce|EveryStyle|Definition' ./keyspace/pattern ./keyspace/format ./connect/slot
 	go test -timeout 2h -run 'Relations|Inverts|SameSlot|GoesOn|AddUp' -rapid.checks=20000 ./keyspace/pattern ./audit
-	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v ./kernel ./queue ./guard ./gen/acl ./entity/...
+	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v ./kernel ./queue ./kernel/guard ./gen/acl ./entity/...
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run TestSystem -v ./poppobuilder
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run 'TestSystem|TestMigration$$' -v ./cunningbot
 

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // The client.

@@ -1,7 +1,7 @@
 package apply
 
 import (
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/source"
 )
 

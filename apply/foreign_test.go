@@ -9,7 +9,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/journal"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/apply/plan"
 )
 
 // ours returns a plan with its ID.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

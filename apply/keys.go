@@ -14,10 +14,10 @@ import (
 	"errors"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/keyspace/selection"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

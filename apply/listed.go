@@ -9,8 +9,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

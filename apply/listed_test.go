@@ -11,8 +11,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/writelease"
-	"github.com/keywright/keywright/plan"
 )
 
 // listOf returns a list of changes of two entries.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
 )
 
 // mergedElements is how many elements of a queue's key one step looks at. They are fewer where

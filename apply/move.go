@@ -13,15 +13,15 @@ import (
 
 	"github.com/keywright/keywright/apply/content"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace/selection"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // movedKeys says how many keys are moved at a time: their values are in memory.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/internal/mutation"
 	kt "github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/plan"
 )
 
 // TestMutations: with a guard taken out, a test fails by what it asserts.
@@ -37,7 +37,7 @@ func TestMutations(t *testing.T) {
 			Test: "TestTagWithBothNames"},
 		{Name: "a queue in use under both names", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}", Instead: "false",
 			Test: "TestQueueInUseUnderBothNames"},
-		{Name: "runs under both names", File: "../plan/rename.go",
+		{Name: "runs under both names", File: "plan/rename.go",
 			Guard:   `lastRoles[:len(lastRoles):len(lastRoles)], "runs")`,
 			Instead: `lastRoles[:len(lastRoles):len(lastRoles)])`, Test: "TestQueueInUseUnderBothNames"},
 		{Name: "a copy of a killed run", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}",

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 )
 

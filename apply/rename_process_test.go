@@ -15,12 +15,12 @@ import (
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	kt "github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

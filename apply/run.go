@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
-	"github.com/keywright/keywright/slot"
 )
 
 // batch changes keys of one database: in one pipeline those that go by a command, side

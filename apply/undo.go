@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 
 	"github.com/keywright/keywright/apply/journal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/internal/jsonbound"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 )
 

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 )
 

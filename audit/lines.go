@@ -3,7 +3,7 @@ package audit
 import (
 	"iter"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Line represents one line of a report as JSON Lines: one of its members is there, the one

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )

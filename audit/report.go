@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )

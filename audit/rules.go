@@ -3,7 +3,7 @@ package audit
 import (
 	"slices"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 var rules = []finding.Rule{

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/source"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/typed"
 )
 

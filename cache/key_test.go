@@ -5,9 +5,9 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/typed"
 	"pgregory.net/rapid"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // Result is one of several values: Err is ErrNotFound for one that is not there.

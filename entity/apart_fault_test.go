@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
 

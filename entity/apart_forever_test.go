@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 )
 
 // forever makes an entity whose items never expire.

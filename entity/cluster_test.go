@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 )
 
 // TestCluster: with one hash tag an entity does in a cluster what it does

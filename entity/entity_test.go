@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 	"go.uber.org/goleak"

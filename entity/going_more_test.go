@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/pressure"
 	"pgregory.net/rapid"
 )
 

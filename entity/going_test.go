@@ -10,10 +10,10 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity/internal/scripts"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/pressure"
 )
 
 // goingSpec announces on a stream what is deleted: it needs memory, too.

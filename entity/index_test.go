@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 )
 
 // newIndexes lists those that older programs do not know.

@@ -10,8 +10,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/value"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // sealedNotes returns a store whose text is declared encrypted.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // RunOptions of a consumer. The zero value is a good choice.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // enlist takes a message into the hand. It may begin at once, unless its key is busy:

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 )
 
 // A reply that is lost, of each kind, loses no message.

@@ -17,8 +17,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/value"
 )
 

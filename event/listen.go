@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // Gap says that messages of a channel may have been missed: the connection broke,

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
-	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/pressure"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // sealing returns a client of harca's keyspace with a guard and a key ring.

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
 	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // for its schema

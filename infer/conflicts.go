@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/internal/class"
 	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"

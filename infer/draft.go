@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/internal/class"
 	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/infer/software"
+	"github.com/keywright/keywright/keyspace/finding"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"

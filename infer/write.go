@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/internal/class"
 	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/infer/internal/splice"
+	"github.com/keywright/keywright/keyspace/finding"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 

@@ -96,7 +96,7 @@ var elsewhere = map[string]string{
 	"counter.Actives":      "called by hand",
 	"lock.Gate":            "called by hand",
 	"fallback.Memory":      "it asks no server",
-	"seal.Ring":            "it asks a source of keys, and no server",
+	"value/seal.Ring":      "it asks a source of keys, and no server",
 	"kernel/pubsub.Engine": "called by subscriptions",
 }
 
@@ -104,7 +104,7 @@ var elsewhere = map[string]string{
 // they are. Those of the command and of tests are in other modules, or internal.
 var tools = map[string]string{
 	"apply": "executes plans", "bind": "finds handles for commands", "migrate": "moves files to a server, by itself",
-	"audit": "reads sources", "infer": "reads sources", "compare": "reads sources", "connect": "settings of a connection",
+	"audit": "reads sources", "infer": "reads sources", "connect": "settings of a connection",
 	"source": "reads snapshots and servers", "metrics": "another module", "tracing": "another module",
 	"keywrighttest": "starts servers for tests",
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 )
 
 // TestAFrozenNodeCostsItsOwnKeysOnly: of a batch over all nodes of a cluster, one of which is silent, what the others

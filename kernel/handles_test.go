@@ -15,11 +15,11 @@ import (
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/queue"
-	"github.com/keywright/keywright/seal"
-	"github.com/keywright/keywright/seal/reseal"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
+	"github.com/keywright/keywright/value/seal"
+	"github.com/keywright/keywright/value/seal/reseal"
 )
 
 // hourly returns an entry of keys that are in no declaration.

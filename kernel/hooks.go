@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // Call represents one operation as hooks see it. It has the names of the declaration and

@@ -78,7 +78,7 @@ var mutations = map[string][]mutation.Row{
 		{"a login outlives Close", "client.go", "c.rooms.Gate.Close()", "", "TestCloseLeavesNoConnection"},
 		{"a worker goes on without its client", "../queue/worker.go", "ctx, end := client.While(ctx)", "end := func() {}",
 			"TestCloseEndsWhatRuns"},
-		{"pressure goes on without its client", "../pressure/pressure.go", "ctx, end := w.client.While(ctx)",
+		{"pressure goes on without its client", "../entity/pressure/pressure.go", "ctx, end := w.client.While(ctx)",
 			"end := func() {}", "TestCloseEndsWhatRuns"},
 		{"a sweeper goes on without its client", "../entity/internal/upkeep/sweep.go", "ctx, end := s.Client.While(ctx)",
 			"end := func() {}",

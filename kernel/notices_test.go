@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 )
 
 // TestNotices: every hook receives every notice; the logger writes one line for what

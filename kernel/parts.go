@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
 )
 
 // parts describes what constructs keep per client: a lock's waiters, a subscription.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/kernel/internal/conn"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/redis/rueidis"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 )
 
 // sink represents a log that may be read while it is written.

@@ -10,11 +10,11 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/kernel/health"
 	"github.com/keywright/keywright/kernel/memory"
-	"github.com/keywright/keywright/slot"
-	"github.com/keywright/keywright/topology"
 	"github.com/redis/rueidis"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/kernel/pubsub"
-	"github.com/keywright/keywright/notice"
-	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // TestASlowHookIsToldWhatItMissed: of notices of connections that wait for a slow hook the

@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/slot"
 )
 
 // ErrStale reports a write with a fencing token that is older than one that was seen

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // Detach ends the lease in this process without giving the lock back, and returns the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // Lease represents a lock that is held, until it is released or lost. It is safe for

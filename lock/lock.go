@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
 )
 
 // ErrLost reports a lease that is over: it expired, or a caller broke it. It is the

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // poll says how long a waiter sleeps at most: what a lost wake-up costs.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/entity"
-	"github.com/keywright/keywright/pressure"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/prometheus/client_golang/prometheus"
 )
 

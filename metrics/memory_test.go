@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/metrics"
-	"github.com/keywright/keywright/pressure"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/prometheus/client_golang/prometheus"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/metrics"
-	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 	"github.com/prometheus/client_golang/prometheus"

@@ -11,15 +11,15 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // way represents a declared migration of one part that goes the whole way.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/queue/internal/stored"
-	"github.com/keywright/keywright/slot"
 )
 
 // Name represents a family of keys: the text before and after an id.

@@ -16,8 +16,8 @@ import (
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )

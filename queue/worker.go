@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // WorkerOptions of a worker. The zero value is a good choice.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/queue/internal/stored"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/slot"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/counter"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/kernel/guard"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/limit"

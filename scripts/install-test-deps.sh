@@ -30,7 +30,7 @@ staticcheck() {
     GOWORK=off GOBIN="$PWD/.bin" go install "honnef.co/go/tools/cmd/staticcheck@$staticcheck_version"
 }
 
-folders=(conformance/node)
+folders=(gen/conformance/node)
 [ "${1-}" = gate ] ||
   folders+=(keyspace/schema/testdata/lsp examples/shop/ts examples/poppobuilder/worker cmd/keywright/internal/serve/dash/web)
 

@@ -10,11 +10,11 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/entity/indexrecord"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/rdb/dump"
 )
 

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply/internal/applytest"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/internal/expect"
 	kt "github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/apply/content"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/source"
 )
 

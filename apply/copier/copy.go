@@ -13,12 +13,12 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/apply/content"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // Options say how keys are copied from a server to another one.

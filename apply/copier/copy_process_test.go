@@ -13,10 +13,10 @@ import (
 	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/writelease"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/server"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/topology"
 )
 
 // Memory describes how full a server is that is written to. Sizes are bytes.

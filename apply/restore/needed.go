@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // compares says that a key that is there may count as the same: with Different, and with

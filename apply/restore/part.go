@@ -13,10 +13,10 @@ import (
 
 	"github.com/keywright/keywright/apply/wait"
 	"github.com/keywright/keywright/apply/writelease"
-	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // partial represents a value that is being put together under a temporary name.

@@ -2,7 +2,7 @@ package restore
 
 import (
 	"github.com/keywright/keywright/apply/journal"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/apply/plan"
 )
 
 // Report says what became of the keys, in all and by entry.

@@ -19,11 +19,11 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply/content"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // Existing describes what becomes of a key that is there already.

@@ -9,10 +9,10 @@ import (
 	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/apply/writelease"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source/archive"
 )
 

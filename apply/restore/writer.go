@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/wait"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/rdb/dump"
 )
 

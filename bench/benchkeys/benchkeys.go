@@ -11,7 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/counter"
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )

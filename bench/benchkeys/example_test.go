@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/bench/benchkeys"
-	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/go-redis/v9"

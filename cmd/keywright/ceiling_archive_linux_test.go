@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )

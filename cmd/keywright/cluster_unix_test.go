@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
 

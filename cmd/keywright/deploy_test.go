@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-const deploy = "../../deploy"
+const deploy = "../../docs/deploy"
 
 func deployed(t *testing.T, name string) string {
 	t.Helper()
@@ -89,7 +89,7 @@ func texts(of any) (out []string) {
 // TestContainerfile: the container file of a release, of which cmd/release has a sample, starts what there is.
 func TestContainerfile(t *testing.T) {
 	t.Parallel()
-	text := deployed(t, "../cmd/release/testdata/Containerfile")
+	text := deployed(t, "../../cmd/release/testdata/Containerfile")
 	for _, want := range []string{"FROM scratch", "USER 65532:65532", `ENTRYPOINT ["/keywright"]`,
 		"EXPOSE 7380", "VOLUME /data"} {
 		if !strings.Contains(text, want) {
@@ -114,7 +114,7 @@ func TestCompose(t *testing.T) {
 	service := at(doc, "services", "keywright")
 	runs(t, "compose.yaml", texts(at(service, "command")))
 	if at(service, "image") != "keywright" || at(service, "pull_policy") != "never" || at(service, "build") != nil {
-		t.Error("keywright is not of the image that deploy/README.md builds")
+		t.Error("keywright is not of the image that docs/deploy/README.md builds")
 	}
 	if at(service, "read_only") != true || at(service, "user") != "65532:65532" ||
 		!slices.Equal(texts(at(service, "cap_drop")), []string{"ALL"}) {

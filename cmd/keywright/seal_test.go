@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

@@ -17,7 +17,7 @@ import (
 
 const (
 	// signersFile is the file of the repository with the keys of releases, in the form that ssh-keygen reads.
-	signersFile = "allowed_signers"
+	signersFile = "docs/allowed_signers"
 	// signer is the name of the keys there.
 	signer = "keywright"
 	// namespace is what ssh-keygen calls a signature of a file.

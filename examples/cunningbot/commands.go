@@ -12,7 +12,7 @@ import (
 
 	"github.com/keywright/keywright/examples/cunningbot/outside"
 	"github.com/keywright/keywright/examples/cunningbot/state"
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 )
 
 func askCommand(b *Bot, ctx context.Context, guild, _ string, o options) (string, error) {

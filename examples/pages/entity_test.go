@@ -10,10 +10,10 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/examples/pages/appkeys"
 	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/fallback/bbolt"
-	"github.com/keywright/keywright/pressure"
 )
 
 // Items with indexes.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/metrics"
-	"github.com/keywright/keywright/pressure"
 	"github.com/prometheus/client_golang/prometheus"
 )
 

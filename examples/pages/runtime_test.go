@@ -9,7 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/pages/appkeys"
-	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )

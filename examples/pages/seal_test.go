@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/pages/appkeys"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // A field that the server sees sealed.

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/examples/pages/appkeys"
-	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 )
 
@@ -96,7 +96,7 @@ var scriptTexts = map[string]string{
 	"ranking window":      "ranking/window.lua",
 	"ranking write":       "ranking/write.lua",
 	"read":                "typed/read.lua",
-	"reseal":              "seal/reseal/reseal.lua",
+	"reseal":              "value/seal/reseal/reseal.lua",
 	"uniques merge":       "counter/merge.lua",
 	"write":               "typed/write.lua",
 	"fallback test write": "fallback/testdata/write.lua",

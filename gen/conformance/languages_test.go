@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	nodeDir   = "../../conformance/node"
-	pythonRun = "../../conformance/python/run.py"
+	nodeDir   = "node"
+	pythonRun = "python/run.py"
 )
 
 var examples = []string{

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 

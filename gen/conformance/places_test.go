@@ -20,7 +20,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/golang"
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
@@ -28,12 +27,13 @@ import (
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
 	"github.com/keywright/keywright/keyspace/breaking/diff"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/format"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // inBatch says how many declarations go into one program.
@@ -346,5 +346,5 @@ func pythonProgram(t *testing.T, dir string, batch []*declaration) program {
 		t.Fatal(err)
 	}
 	checked(t, dir)
-	return program{name: "Python", argv: []string{"python3", "-W", "error", "../../conformance/python/places.py", file}}
+	return program{name: "Python", argv: []string{"python3", "-W", "error", "python/places.py", file}}
 }

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/scalar"
 )

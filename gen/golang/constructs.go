@@ -422,7 +422,7 @@ func (g *generator) pressure() {
 	if len(g.ks.Pressure) == 0 {
 		return
 	}
-	pkg, lease := g.use(module+"/pressure"), g.keys[g.ks.PressureLease]
+	pkg, lease := g.use(module+"/entity/pressure"), g.keys[g.ks.PressureLease]
 	var steps strings.Builder
 	for i := range g.ks.Pressure {
 		r := &g.ks.Pressure[i]

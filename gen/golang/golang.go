@@ -152,9 +152,9 @@ const module = "github.com/keywright/keywright"
 
 // runtimePackages say what generated code may import, in the order of the file.
 var runtimePackages = []string{"cmp", "context", "encoding/json", "errors", "math", "strconv", "strings", "sync",
-	"time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/event", module + "/key",
-	module + "/limit", module + "/lock", module + "/migrate", module + "/migrate/repository", module + "/pressure",
-	module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
+	"time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/entity/pressure",
+	module + "/event", module + "/keyspace/key", module + "/limit", module + "/lock", module + "/migrate",
+	module + "/migrate/repository", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
 
 func (g *generator) head() string {
 	g.use(module)

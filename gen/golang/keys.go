@@ -128,7 +128,7 @@ func (g *generator) builder(c *keyCode, what string) {
 			g.printf("b = %s\n", g.appendTo(&c.params[e.Placeholder]))
 		}
 	}
-	g.printf("return %s.String(b), nil\n}\n\n", g.use(module+"/key"))
+	g.printf("return %s.String(b), nil\n}\n\n", g.use(module+"/keyspace/key"))
 }
 
 // fallback writes what a parameter is that is left out, if it may be.
@@ -145,7 +145,7 @@ func (g *generator) check(c *keyCode, p *param) {
 		return
 	}
 	g.printf("if reason := %s; reason != \"\" {\nreturn \"\", %s.Refuse(%s, %s, reason)\n}\n", reason,
-		g.use(module+"/key"), quote(c.entry), quote(p.place.Name))
+		g.use(module+"/keyspace/key"), quote(c.entry), quote(p.place.Name))
 }
 
 // reason returns an expression that says why a value does not fit, "" if every value
@@ -153,7 +153,7 @@ func (g *generator) check(c *keyCode, p *param) {
 func (g *generator) reason(p *param, name string) string {
 	t, key := p.place.Type, "key"
 	if t.Kind != scalar.Bool && !(t.Kind == scalar.Int && !t.HasMin && !t.HasMax) {
-		g.use(module + "/key")
+		g.use(module + "/keyspace/key")
 	}
 	switch t.Kind {
 	case scalar.Text, scalar.Bytes:
@@ -246,7 +246,7 @@ func (g *generator) appendTo(p *param) string {
 	case scalar.Bool:
 		return g.use("strconv") + ".AppendBool(b, " + p.name + ")"
 	case scalar.Float:
-		return g.use(module+"/key") + ".AppendFloat(b, " + p.name + ")"
+		return g.use(module+"/keyspace/key") + ".AppendFloat(b, " + p.name + ")"
 	case scalar.Date:
 		return g.date(p.place.Type.Layout) + ".Append(b, " + p.name + ")"
 	}
@@ -255,7 +255,8 @@ func (g *generator) appendTo(p *param) string {
 
 // date returns the variable of a date layout.
 func (g *generator) date(layout string) string {
-	return g.variable("date_"+exported(layout), fmt.Sprintf("%s.NewDate(%s)", g.use(module+"/key"), quote(layout)))
+	return g.variable("date_"+exported(layout),
+		fmt.Sprintf("%s.NewDate(%s)", g.use(module+"/keyspace/key"), quote(layout)))
 }
 
 // scalarVar returns the variable of a type that an automaton decides.
@@ -265,7 +266,8 @@ func (g *generator) scalarVar(t scalar.Type) string {
 	if t.Var != "" {
 		name = t.Var
 	}
-	return g.variable("type_"+exported(name), fmt.Sprintf("%s.NewType(%s)", g.use(module+"/key"), quote(t.Definition())))
+	return g.variable("type_"+exported(name),
+		fmt.Sprintf("%s.NewType(%s)", g.use(module+"/keyspace/key"), quote(t.Definition())))
 }
 
 // variable declares a package variable once per initial value.
@@ -392,7 +394,8 @@ func (g *generator) splitSlowly(c *keyCode, refuse string) {
 		types[i] = quote(p.place.Name) + ": " + quote(p.place.Type.Definition())
 	}
 	slow := g.variable("pattern_"+c.name,
-		fmt.Sprintf("%s.NewSlow(%s, map[string]string{%s})", g.use(module+"/key"), quote(c.text), strings.Join(types, ", ")))
+		fmt.Sprintf("%s.NewSlow(%s, map[string]string{%s})", g.use(module+"/keyspace/key"), quote(c.text),
+			strings.Join(types, ", ")))
 	g.undone(c, refuse)
 	g.printf("var parts [%d]string\nif !%s.Split(text, parts[:]) {\n%s\n}\n", len(c.params), slow, refuse)
 	for i := range c.params {
@@ -408,15 +411,15 @@ func (g *generator) read(p *param, part, refuse string) {
 	}
 	switch t.Kind {
 	case scalar.Int:
-		fail(fmt.Sprintf("%s.ParseInt(%s, %s)", g.use(module+"/key"), part, g.bounds(t)))
+		fail(fmt.Sprintf("%s.ParseInt(%s, %s)", g.use(module+"/keyspace/key"), part, g.bounds(t)))
 	case scalar.Float:
-		fail(g.use(module+"/key") + ".ParseFloat(" + part + ")")
+		fail(g.use(module+"/keyspace/key") + ".ParseFloat(" + part + ")")
 	case scalar.Bool:
-		fail(g.use(module+"/key") + ".ParseBool(" + part + ")")
+		fail(g.use(module+"/keyspace/key") + ".ParseBool(" + part + ")")
 	case scalar.UnixS:
-		fail(g.use(module+"/key") + ".ParseUnixS(" + part + ")")
+		fail(g.use(module+"/keyspace/key") + ".ParseUnixS(" + part + ")")
 	case scalar.UnixMS:
-		fail(g.use(module+"/key") + ".ParseUnixMS(" + part + ")")
+		fail(g.use(module+"/keyspace/key") + ".ParseUnixMS(" + part + ")")
 	case scalar.Date:
 		fail(g.date(t.Layout) + ".Parse(" + part + ")")
 	default:

@@ -23,8 +23,8 @@ func (g *generator) namespace() {
 	g.printf("// InNamespace is the namespace of a name, for Tuning. It refuses a name that the\n// declaration does " +
 		"not allow.\nfunc InNamespace(name string) (Namespace, error) {\n")
 	g.printf("if reason := %s.Namespace(name, %s); reason != \"\" {\nreturn Namespace{}, %s.Refuse(\"namespace\", "+
-		"\"namespace\", reason)\n}\nreturn Namespace{name}, nil\n}\n\n", g.use(module+"/key"), g.allowed(),
-		g.use(module+"/key"))
+		"\"namespace\", reason)\n}\nreturn Namespace{name}, nil\n}\n\n", g.use(module+"/keyspace/key"), g.allowed(),
+		g.use(module+"/keyspace/key"))
 	g.printf("// String is the name.\nfunc (ns Namespace) String() string {\nif ns.name == \"\" {\nreturn %s\n}\nreturn "+
 		"ns.name\n}\n\n", quote(g.space.Name))
 	g.printf("// Namespace is that of all keys and channels.\nfunc (k *Keyspace) Namespace() Namespace { " +

@@ -50,7 +50,7 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 		s.codec = fmt.Sprintf("%s.Text(%d)", value, t.Max)
 	case scalar.UUID, scalar.Slug:
 		check := map[scalar.Kind]string{scalar.UUID: "UUID", scalar.Slug: "Slug"}[t.Kind]
-		s.codec = value + ".Checked(" + g.use(module+"/key") + "." + check + ")"
+		s.codec = value + ".Checked(" + g.use(module+"/keyspace/key") + "." + check + ")"
 	case scalar.Date:
 		s.typ, s.codec = g.use("time")+".Time", value+".Date("+quote(t.Layout)+")"
 	case scalar.Timestamp, scalar.UnixS, scalar.UnixMS:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/migrate/record"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/files"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 )
 

@@ -18,8 +18,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // File represents a file below the folder of the sources.

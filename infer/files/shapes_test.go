@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/migrate/record"
 )
 

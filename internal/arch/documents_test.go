@@ -40,7 +40,7 @@ func TestEveryVariableIsDocumented(t *testing.T) {
 		}
 		return string(text)
 	}
-	cli, contributing := read("docs/cli.md"), read("CONTRIBUTING.md")
+	cli, contributing := read("docs/cli.md"), read("docs/CONTRIBUTING.md")
 	name := regexp.MustCompile(`(?i)env\("(KEYWRIGHT_\w+)"\)`)
 	set, seen := "", 0
 	for _, f := range load(t) {

@@ -15,7 +15,7 @@ func TestNoClientLibraryInTheAPI(t *testing.T) {
 	seen, wire := 0, wireNames(t)
 	for _, f := range load(t) {
 		if f.Test || Within(f.Dir, OwnModules...) && !Within(f.Dir, "metrics", "tracing", "fallback/bbolt") ||
-			Within(f.Dir, "kernel", "guard", "internal") || strings.Contains(f.Dir, "/internal/") {
+			Within(f.Dir, "kernel", "internal") || strings.Contains(f.Dir, "/internal/") {
 			continue
 		}
 		if !slices.Contains(f.Imports, Module+"/kernel") {

@@ -9,7 +9,7 @@ import (
 
 // TestSecurity: every test that SECURITY.md names is in the package that it names.
 func TestSecurity(t *testing.T) {
-	text, err := os.ReadFile("../../SECURITY.md")
+	text, err := os.ReadFile("../../docs/SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}

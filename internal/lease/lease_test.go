@@ -14,8 +14,8 @@ import (
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/notice"
 	"go.uber.org/goleak"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/movedkeys"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/record"

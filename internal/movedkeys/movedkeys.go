@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/repository"
 	"github.com/keywright/keywright/typed"

@@ -12,7 +12,7 @@ import (
 func packages(t *testing.T) []string {
 	t.Helper()
 	apart := []string{"cmd", "bench", "examples", "internal", "gen", "metrics", "tracing", "testdata", "node_modules",
-		".git", ".bin", "keyspace"}
+		".git", ".bin"}
 	var out []string
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

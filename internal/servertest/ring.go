@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/internal/expect"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // Secret returns the secret of a key of a ring: the same for the same id.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/topology"
+	"github.com/keywright/keywright/connect/topology"
 )
 
 // Health describes how the servers of a client are doing.

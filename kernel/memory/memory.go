@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/keywright/keywright/topology"
+	"github.com/keywright/keywright/connect/topology"
 )
 
 // Server describes how full one server is. Sizes are bytes.

@@ -15,9 +15,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Category describes what a change breaks.

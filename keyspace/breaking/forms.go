@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
 	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )

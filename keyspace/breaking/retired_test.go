@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // TestRetiredIsTold: what is gone and retired is a line, not an error. Each change has the codes that

@@ -3,10 +3,10 @@ package breaking
 import (
 	"fmt"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking/internal/pairs"
 	"github.com/keywright/keywright/keyspace/breaking/internal/stored"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 )

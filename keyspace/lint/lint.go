@@ -12,8 +12,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/match"
 )
 

@@ -1,6 +1,6 @@
 package lint
 
-import "github.com/keywright/keywright/finding"
+import "github.com/keywright/keywright/keyspace/finding"
 
 const (
 	errorLevel = finding.Error

@@ -20,8 +20,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load/internal/construct"
 	"github.com/keywright/keywright/keyspace/load/internal/migration"
 	"github.com/keywright/keywright/keyspace/load/internal/node"

@@ -1,6 +1,6 @@
 package load
 
-import "github.com/keywright/keywright/finding"
+import "github.com/keywright/keywright/keyspace/finding"
 
 // Rules returns the findings that File can make: the declaration cannot be read or
 // does not hold together. Whether it is wise is the linter's business.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/scalar"
-	"github.com/keywright/keywright/slot"
 	"pgregory.net/rapid"
 )
 

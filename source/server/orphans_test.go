@@ -9,9 +9,9 @@ import (
 
 	"time"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/examine"
 )

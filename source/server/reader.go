@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/contents"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/internal/scan"
-	"github.com/keywright/keywright/topology"
 )
 
 // Reader reads whole values: of all keys, or of those whose names it is given. It keeps

@@ -17,15 +17,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/examine"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/look"
-	"github.com/keywright/keywright/topology"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

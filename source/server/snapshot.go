@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/internal/replica"
 	"github.com/keywright/keywright/source/server/internal/scan"
-	"github.com/keywright/keywright/topology"
 )
 
 // SnapshotOptions tune a Snapshot.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
@@ -24,7 +25,6 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server/internal/replica"
-	"github.com/keywright/keywright/topology"
 )
 
 // transfers lists the two ways in which a server sends a snapshot.

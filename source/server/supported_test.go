@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source/server"
-	"github.com/keywright/keywright/topology"
 )
 
 // TestSupportedVersions: the page of supported servers and the README say what the code

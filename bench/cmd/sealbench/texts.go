@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // sizes lists those of the texts, in bytes.

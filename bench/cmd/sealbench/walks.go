@@ -13,9 +13,9 @@ import (
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace/load"
-	"github.com/keywright/keywright/seal"
-	"github.com/keywright/keywright/seal/reseal"
 	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/value/seal"
+	"github.com/keywright/keywright/value/seal/reseal"
 )
 
 const declaration = `keywright: 1

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/entity/message"
-	"github.com/keywright/keywright/slot"
 )
 
 // Windows bound how long an intent is good for.

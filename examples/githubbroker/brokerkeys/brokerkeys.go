@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"

@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/examples/harca/memory"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 func main() {

@@ -20,9 +20,9 @@ import (
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/counter"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/event"
-	"github.com/keywright/keywright/key"
-	"github.com/keywright/keywright/pressure"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/metrics"
-	"github.com/keywright/keywright/notice"
 	"github.com/prometheus/client_golang/prometheus"
 )
 

@@ -19,10 +19,10 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/fallback/bbolt"
-	"github.com/keywright/keywright/pressure"
 	"github.com/prometheus/client_golang/prometheus"
 )
 

@@ -17,10 +17,10 @@ import (
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
-	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/load"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 )
 
 var must, eventually = sitetest.Must, sitetest.Await

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/entity/pressure"
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/pressure"
 )
 
 // user is that of the one program.

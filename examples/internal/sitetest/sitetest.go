@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )

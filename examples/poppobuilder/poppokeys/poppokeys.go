@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/counter"
 	"github.com/keywright/keywright/event"
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/typed"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	yaml "go.yaml.in/yaml/v4"
 )
 

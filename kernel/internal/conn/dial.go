@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/internal/wire"
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // DialGate makes the connections of a client, and knows how they are. It keeps a

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 	"github.com/redis/rueidis"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/notice"
+	"github.com/keywright/keywright/kernel/notice"
 )
 
 // TestAnIdleClientKnowsOfItsLoss: also when it asks for nothing for much longer than a

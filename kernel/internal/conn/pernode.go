@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/redis/rueidis"
 )
 

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/keywright/keywright/topology"
 )
 
 // Facts describes what a server says of itself, with what a part needs.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/topology"
+	"github.com/keywright/keywright/connect/topology"
 )
 
 // Checkpoints let a scan go on where an earlier one has ended. What the consumer has

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source/server/internal/link"
-	"github.com/keywright/keywright/topology"
 )
 
 // Fact represents one thing that is so.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source/server/internal/fleet"
-	"github.com/keywright/keywright/topology"
 )
 
 // Patient is what one server says of itself. What it does not tell is absent, and absent is said, never assumed.

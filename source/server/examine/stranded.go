@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
-	"github.com/keywright/keywright/topology"
 )
 
 // OrphanSlot represents keys of a node in a slot of another one.

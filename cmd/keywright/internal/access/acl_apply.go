@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/spf13/cobra"
 )
 

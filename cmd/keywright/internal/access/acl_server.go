@@ -11,10 +11,10 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/topology"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/spf13/cobra"
 )
 

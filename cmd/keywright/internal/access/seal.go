@@ -11,12 +11,12 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/seal/reseal"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/value/seal/reseal"
 	"github.com/spf13/cobra"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 	"github.com/spf13/cobra"
 )
 

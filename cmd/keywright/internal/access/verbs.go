@@ -1,8 +1,8 @@
 package access
 
 import (
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
-	"github.com/keywright/keywright/plan"
 )
 
 // Verbs returns the verbs that change users and what is sealed.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/queue"
 )

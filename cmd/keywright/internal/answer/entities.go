@@ -5,8 +5,8 @@ import (
 
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Entities holds the entities and what waits to be swept; its JSON names are stable.

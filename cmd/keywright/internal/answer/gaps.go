@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Gaps describes what a listing does not hold; their JSON names are stable.

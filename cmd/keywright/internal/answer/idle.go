@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/bind"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // mostWorkers bounds the workers of a queue that are looked at, as its own figures do.

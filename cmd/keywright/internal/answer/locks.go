@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/bind"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/lock"
 )
 

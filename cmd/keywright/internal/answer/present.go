@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/slot"
 )
 
 // Bounds of commands that name many keys.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/bind"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/queue"
 )
 

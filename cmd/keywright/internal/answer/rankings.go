@@ -5,8 +5,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Rankings holds the keys of rankings; its JSON names are stable.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Streams holds streams and their consumer groups; its JSON names are stable.

@@ -11,8 +11,8 @@ import (
 
 	"filippo.io/age"
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // ageMagic begins files that age encrypted.

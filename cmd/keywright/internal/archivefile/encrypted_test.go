@@ -12,9 +12,9 @@ import (
 
 	"filippo.io/age"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
-	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // encrypted writes an archive of some keys for a recipient.

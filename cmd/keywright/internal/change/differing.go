@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // Differing returns a difference as it is printed.

@@ -11,11 +11,11 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Report describes what would be changed, or was; its JSON names are stable.

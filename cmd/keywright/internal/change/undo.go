@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Verb represents a change that is planned and executed. Its name is that of its command.

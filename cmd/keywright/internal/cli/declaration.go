@@ -14,12 +14,12 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/audit/doctor"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/doctor"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
 )

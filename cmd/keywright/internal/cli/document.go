@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/shape"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/built"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Document represents one form of JSON that a command prints. docs/json.md says what its

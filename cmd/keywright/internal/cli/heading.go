@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

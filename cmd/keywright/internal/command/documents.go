@@ -18,8 +18,8 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/saving"
 	"github.com/keywright/keywright/cmd/keywright/internal/serving"
 	"github.com/keywright/keywright/cmd/keywright/internal/transfer"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/schema"
 	"github.com/spf13/cobra"
 )

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/plan"
 )
 
 // TestAListIsBounded: a plan of more changes than one plan lists has as many as it may, says

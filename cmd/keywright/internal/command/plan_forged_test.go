@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/plan"
 )
 
 // TestPlansThatSayNothing: a plan is a file, and anyone can seal one. Of each verb one that says nothing of what is

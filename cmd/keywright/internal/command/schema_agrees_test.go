@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"

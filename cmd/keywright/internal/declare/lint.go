@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/spf13/cobra"

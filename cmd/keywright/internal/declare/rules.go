@@ -6,7 +6,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/spf13/cobra"
 )
 

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/sample"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 )
 

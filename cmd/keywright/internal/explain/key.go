@@ -10,10 +10,10 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/match"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/look"
 )

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source/server/look"
+	"github.com/keywright/keywright/value/seal"
 )
 
 // Value describes the value of a key, as far as it may be shown; its JSON names are stable.

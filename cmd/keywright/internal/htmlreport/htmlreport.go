@@ -14,8 +14,8 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/layout"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Options describes what a page says beside the report.

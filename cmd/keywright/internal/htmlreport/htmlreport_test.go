@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // briefFindings bounds the findings of a brief report.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/keywright/keywright/audit/doctor"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/declare"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/doctor"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source/server/examine"
 	"github.com/spf13/cobra"
 )

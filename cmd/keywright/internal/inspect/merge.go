@@ -11,8 +11,8 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/declare"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/spf13/cobra"
 )

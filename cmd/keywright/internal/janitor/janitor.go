@@ -15,8 +15,8 @@ import (
 	_ "time/tzdata" // where the machine has none, as in a container that has one program
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Reason says why a job that is due waits.

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/lock"
-	"github.com/keywright/keywright/plan"
 	"github.com/spf13/cobra"
 )
 

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/queue"
 	"github.com/spf13/cobra"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/record"
 )

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 )
 

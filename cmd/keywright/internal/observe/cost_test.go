@@ -15,15 +15,15 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/source/server/examine"
-	"github.com/keywright/keywright/topology"
 )
 
 // instances says how many constructs of each kind there are in TestCostOfReadings.

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/audit/doctor"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
-	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/source/server/examine"

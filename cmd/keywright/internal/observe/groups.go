@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Group is keys that no entry declares and that have a pattern in common.

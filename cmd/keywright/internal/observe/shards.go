@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
-	"github.com/keywright/keywright/topology"
+	"github.com/keywright/keywright/connect/topology"
 )
 
 // shardCost is what one primary is asked: whether it is one, and how it is.

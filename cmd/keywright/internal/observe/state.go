@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/audit/doctor"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer/phases"
-	"github.com/keywright/keywright/doctor"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 )
 

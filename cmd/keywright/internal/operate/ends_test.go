@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/internal/expect"
-	"github.com/keywright/keywright/plan"
 )
 
 // fixedPlanner makes plans of one change; what executes them is set by a test.

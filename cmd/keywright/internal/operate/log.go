@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Bounds of a log: how large a file of it grows and how old its first line is until it gets the name with .1 at its

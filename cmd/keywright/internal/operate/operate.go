@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/internal/filelock"
-	"github.com/keywright/keywright/plan"
 )
 
 // Ask describes what a plan is asked for.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 const recordFormat = 1

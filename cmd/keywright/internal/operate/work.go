@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // By represents the user that asks for something, and the address it comes from.

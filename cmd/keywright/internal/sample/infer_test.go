@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/sample"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"

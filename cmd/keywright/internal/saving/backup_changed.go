@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // Marks of keys that earlier archives have.

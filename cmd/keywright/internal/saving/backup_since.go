@@ -13,9 +13,9 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // OpenChain opens an archive and those that add to it, oldest first: each names the one

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )

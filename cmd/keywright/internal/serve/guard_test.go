@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -25,7 +26,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/plan"
 )
 
 // noopPlanner makes plans that change nothing.

@@ -11,8 +11,8 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/deadsearch"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/queue"
 )

@@ -22,8 +22,8 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/scrape"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/history"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Options of a server.

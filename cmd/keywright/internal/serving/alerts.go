@@ -10,8 +10,8 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/spf13/pflag"
 )
 

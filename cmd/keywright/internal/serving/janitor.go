@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

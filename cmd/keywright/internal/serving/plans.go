@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/writelease"
 	"github.com/keywright/keywright/cmd/keywright/internal/access"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
@@ -21,8 +22,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // servedVerbs lists the verbs whose plans serve makes, and what each may be asked to select.

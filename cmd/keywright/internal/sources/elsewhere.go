@@ -2,14 +2,14 @@ package sources
 
 import (
 	"github.com/keywright/keywright/apply/content"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )

@@ -11,10 +11,10 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
-	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/server"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value/seal"
 	"github.com/spf13/cobra"
 )
 

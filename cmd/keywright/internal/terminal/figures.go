@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Count returns a number with its thousands apart.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Progress shows how far something is: one line that is drawn again and again on a

@@ -10,7 +10,7 @@ package terminal
 import (
 	"io"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"golang.org/x/term"
 )
 

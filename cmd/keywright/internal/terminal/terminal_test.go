@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 func environment(pairs ...string) func(string) string {

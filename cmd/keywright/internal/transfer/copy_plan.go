@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
 )
 

@@ -9,15 +9,15 @@ import (
 
 	"github.com/keywright/keywright/apply/copier"
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/selection"
-	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // CopyReport describes what was copied, or would be; its JSON names are stable.

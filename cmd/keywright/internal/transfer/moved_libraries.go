@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/compare"
 )
 
 // compareLibraries compares the libraries of functions of both places, where all keys are compared.

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // movedTable describes what became of keys that are written to a server, by entry: the one form of

@@ -7,7 +7,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // TestReasonsAreToldOnce: a thousand keys with one reason are one line and a number, and

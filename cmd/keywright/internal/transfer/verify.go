@@ -13,11 +13,11 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )

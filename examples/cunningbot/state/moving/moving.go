@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/examples/cunningbot/state"
 	"github.com/keywright/keywright/examples/cunningbot/state/files"
 	"github.com/keywright/keywright/examples/cunningbot/state/redis"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"

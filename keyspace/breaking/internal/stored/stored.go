@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/internal/automaton"
 	"github.com/keywright/keywright/keyspace/scalar"
 )

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load/internal/node"
 	yaml "go.yaml.in/yaml/v4"
 )

@@ -3,7 +3,7 @@ package datum
 import (
 	"time"
 
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/migrate/record/internal/decimal"
 )

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/keyspace/key"
 	"github.com/keywright/keywright/keyspace/route"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/migrate/record/internal/decimal"

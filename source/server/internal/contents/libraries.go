@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/internal/scan"
-	"github.com/keywright/keywright/topology"
 )
 
 // Libraries calls each with the code of each library of functions of each shard, one library at a time. The reasons say

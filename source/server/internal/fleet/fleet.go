@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/request"
-	"github.com/keywright/keywright/topology"
 )
 
 // Fleet describes what there is to scan, and what must stay as it is meanwhile.

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source/server/internal/link"
-	"github.com/keywright/keywright/topology"
 )
 
 // Owning returns slots as a table.

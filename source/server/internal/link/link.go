@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source/server/allowed"
-	"github.com/keywright/keywright/topology"
 )
 
 // Link represents a connection that only sends what Commands lists.

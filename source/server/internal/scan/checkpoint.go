@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/checkpoint"
 	"github.com/keywright/keywright/source/server/internal/fleet"
-	"github.com/keywright/keywright/topology"
 )
 
 // track represents the Place of a running walk. The run's mutex guards it.

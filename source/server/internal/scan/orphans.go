@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 )
 

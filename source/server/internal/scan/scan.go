@@ -11,11 +11,11 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
-	"github.com/keywright/keywright/topology"
 )
 
 // shard scans all databases of one shard and compares what the server was with

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/internal/history/link"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Program is the name of the program.

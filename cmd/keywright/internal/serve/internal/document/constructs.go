@@ -4,7 +4,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // QueueList describes what the queues hold.

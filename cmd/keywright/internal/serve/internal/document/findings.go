@@ -3,7 +3,7 @@ package document
 import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Undeclared holds the keys that no entry declares.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/history"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // Writer makes the documents of what is known of targets.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // EntryRow represents the keys of one declared key, or of what no entry declares.

@@ -2,10 +2,10 @@ package document
 
 import (
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // RunList holds plans, and what became of them, the newest first.

@@ -1,9 +1,9 @@
 package document
 
 import (
+	"github.com/keywright/keywright/audit/doctor"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/doctor"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source/server/examine"
 )
 

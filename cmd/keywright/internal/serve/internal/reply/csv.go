@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // WriteCSV writes the items of an answer as a table, in a file of that name without .csv. A cell that a spreadsheet
