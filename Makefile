@@ -93,7 +93,7 @@ prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate 
 	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestPromtoolReads|TestGeneratedNames' .
 
 release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: tags, and files in dist, signed by SIGN_KEY; it pushes nothing
-	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)" -sign-key "$(SIGN_KEY)" $(if $(ACCEPT_FINDINGS),-accept-findings)
+	@mkdir -p .bin && cd cmd/release && GOWORK=off GOFLAGS= go build -o ../../.bin/release . && exec ../../.bin/release -repo ../.. -version "$(VERSION)" -sign-key "$(SIGN_KEY)" $(if $(filter 1,$(ACCEPT_FINDINGS)),-accept-findings)
 
 audit-deps: ## ask public databases for known vulnerabilities of what a release has, as make release does
 	scripts/audit-deps.sh

@@ -22,12 +22,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/failure"
 	"github.com/keywright/keywright/entity/indexrecord"
-	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/paging"
-	"github.com/keywright/keywright/entity/internal/upkeep"
 	"github.com/keywright/keywright/entity/internal/writer"
+	"github.com/keywright/keywright/entity/maintenance"
+	"github.com/keywright/keywright/entity/message"
 	"github.com/keywright/keywright/value"
 )
 
@@ -58,7 +59,7 @@ type Spec[I, T any] struct {
 	TTL       func(v *T) time.Duration
 	TTLFields []string
 
-	OnCreate, OnUpdate, OnDelete, OnExpire []itemkeys.Event
+	OnCreate, OnUpdate, OnDelete, OnExpire []message.Event
 }
 
 // Index represents one index of an entity.
@@ -78,48 +79,48 @@ type Index[T any] struct {
 // The types that an entity shares with what works on its keys.
 type (
 	// Event represents a message that goes out in the same step as a change.
-	Event = itemkeys.Event
+	Event = message.Event
 	// Part represents one field of a message, or a piece of a channel's name.
-	Part = itemkeys.Part
+	Part = message.Part
 	// Mode describes how an event is sent.
-	Mode = itemkeys.Mode
+	Mode = message.Mode
 	// Conflict represents a condition that does not hold; nothing was changed. It is ErrExists or ErrVersion to
 	// errors.Is.
-	Conflict = itemkeys.Conflict
+	Conflict = failure.Conflict
 	// Errors describes what went wrong with some of many items, by their place in the arguments.
-	Errors = itemkeys.Errors
+	Errors = failure.Errors
 	// SweepOptions say how hard a sweep works.
-	SweepOptions = upkeep.SweepOptions
+	SweepOptions = maintenance.SweepOptions
 	// Swept describes what a sweep has done.
-	Swept = crossslot.Swept
+	Swept = maintenance.Swept
 	// CheckOptions say how a check works.
-	CheckOptions = upkeep.CheckOptions
+	CheckOptions = maintenance.CheckOptions
 	// Checked describes what a check has found.
-	Checked = upkeep.Checked
+	Checked = maintenance.Checked
 	// Problem represents something wrong with the entries of one item.
-	Problem = upkeep.Problem
+	Problem = maintenance.Problem
 	// IndexOptions say what Indexes does.
-	IndexOptions = upkeep.IndexOptions
+	IndexOptions = maintenance.IndexOptions
 	// IndexReport describes what Indexes has found, and done.
-	IndexReport = upkeep.IndexReport
+	IndexReport = maintenance.IndexReport
 	// IndexState represents one index on the server.
-	IndexState = upkeep.IndexState
+	IndexState = maintenance.IndexState
 	// Stats describes how an entity is doing.
-	Stats = upkeep.Stats
+	Stats = maintenance.Stats
 )
 
 // The modes.
 const (
-	Publish        = itemkeys.Publish        // PUBLISH
-	PublishSharded = itemkeys.PublishSharded // SPUBLISH
-	Append         = itemkeys.Append         // XADD to a stream
+	Publish        = message.Publish        // PUBLISH
+	PublishSharded = message.PublishSharded // SPUBLISH
+	Append         = message.Append         // XADD to a stream
 )
 
 var (
 	// ErrExists reports an item that is there already.
-	ErrExists = itemkeys.ErrExists
+	ErrExists = failure.ErrExists
 	// ErrVersion reports an item that was changed since it was read.
-	ErrVersion = itemkeys.ErrVersion
+	ErrVersion = failure.ErrVersion
 	// ErrForm reports an index record, or marks of the indexes, that a newer program has written. Its class is Refused,
 	// and nothing was changed.
 	ErrForm = indexrecord.ErrForm

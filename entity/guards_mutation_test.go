@@ -33,7 +33,7 @@ var guards = []mutation.Row{
 	{"marks of a newer form are read", "indexrecord/marks.go",
 		"case len(text) < TokenSize || !strings.Contains(tokens, text[:1]):", "case len(text) < TokenSize:", "TestNewerForms"},
 	{"a build is not throttled", "internal/upkeep/indexes.go",
-		"itemkeys.Pause(ctx, time.Duration(len(page))*time.Second/time.Duration(b.Options.rate())-time.Since(began))", "_, _ = began, itemkeys.Pause",
+		"itemkeys.Pause(ctx, time.Duration(len(page))*time.Second/time.Duration(rate(b.Options.Rate))-time.Since(began))", "_, _ = began, itemkeys.Pause",
 		"TestABuildKeepsToItsRate"},
 	{"a place that no intent has named is noted as known", "internal/crossslot/intent.go",
 		`if (nowhere || names[t.Tag+"="+t.Value]) == named {`, "if names[t.Tag] = nowhere; named {", "TestVersionsApart"},
@@ -75,8 +75,8 @@ var guards = []mutation.Row{
 	{"NaN is a score", "internal/paging/query.go", "err != nil || math.IsNaN(f) {\n\t\treturn 0,",
 		"err != nil {\n\t\treturn 0,",
 		"TestBoundsAreChecked"},
-	{"a stream by a field is taken", "internal/itemkeys/events.go", "if e.Mode == Append && !e.fixed() {",
-		`if e.Mode == "" && !e.fixed() {`,
+	{"a stream by a field is taken", "internal/itemkeys/events.go", "if e.Mode == message.Append && !byKey(&e) {",
+		`if e.Mode == "" && !byKey(&e) {`,
 		"TestEventsCarryThePartsOfTheKey"},
 }
 

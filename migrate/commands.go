@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright/migrate/internal/verify"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
 
 // Import brings every record of the files to Redis, in the phases dual-write, backfill and
@@ -64,7 +65,7 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	sides.EndCoverage(&p.Coverage, m.sides, part)
 	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, memory, sides.UnreadOf(&p.Coverage)
+			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, memory, step.UnreadOf(&p.Coverage)
 		})
 	}
 	return p, err
@@ -114,7 +115,7 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 		}})
 	if err == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.Verified, n.Unread = n.Verified || report.Whole(), sides.UnreadOf(&report.Coverage)
+			n.Verified, n.Unread = n.Verified || report.Whole(), step.UnreadOf(&report.Coverage)
 		})
 	}
 	if err == nil && report.Whole() {

@@ -62,52 +62,53 @@
 package migrate
 
 import (
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/export"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/internal/members"
-	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
-	"github.com/keywright/keywright/migrate/internal/verify"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/step"
 )
 
 type (
 	// Documents holds the files of a migration as records.
-	Documents = sources.Documents
+	Documents = documents.Documents
 	// PartOf represents a part with what the engine must know of its moves.
-	PartOf = sources.PartOf
+	PartOf = documents.PartOf
 	// MoveOf describes what the engine must know of a move.
-	MoveOf = sources.MoveOf
+	MoveOf = documents.MoveOf
 	// PlanReport describes what an import would do, from the files alone.
-	PlanReport = sides.PlanReport
+	PlanReport = step.PlanReport
 	// MoveCount represents the records of a move.
-	MoveCount = sides.MoveCount
+	MoveCount = step.MoveCount
 	// Coverage describes what of the sources of a part the moves of all parts read.
-	Coverage = sides.Coverage
+	Coverage = step.Coverage
 	// Unread counts the values that no move reads, and the places where a path meets another shape than its own.
-	Unread = sides.Unread
+	Unread = step.Unread
 	// ShadowConfig bounds the comparisons that reads cause. The zero value is a good choice.
-	ShadowConfig = shadow.Config
+	ShadowConfig = step.ShadowConfig
 	// ShadowStats holds the comparisons of this process.
-	ShadowStats = shadow.Stats
+	ShadowStats = step.ShadowStats
 	// Class represents a kind of difference that comparisons have found. It holds no value.
-	Class = shadow.Class
+	Class = step.Class
 	// VerifyOptions describes how a part is verified.
-	VerifyOptions = verify.Options
+	VerifyOptions = step.VerifyOptions
 	// VerifyReport describes what a comparison of both sides has found.
-	VerifyReport = verify.Report
+	VerifyReport = step.VerifyReport
 	// Differing represents a record that differs. Its values are shown as digests.
-	Differing = verify.Differing
+	Differing = step.Differing
 	// ImportOptions describe how the records of a part come to Redis.
-	ImportOptions = sides.ImportOptions
+	ImportOptions = step.ImportOptions
 	// ExportReport describes what an export wrote.
-	ExportReport = export.Report
+	ExportReport = step.ExportReport
 	// PartState represents the phase of a part.
-	PartState = disk.PartState
+	PartState = phase.PartState
 	// ImportReport describes what an import has done.
-	ImportReport = store.ImportReport
+	ImportReport = step.ImportReport
 )
 
 var (

@@ -114,6 +114,10 @@ func TestAuditScript(t *testing.T) {
 			[]string{"left: high: it leaks https://example.com/7\nfound: npm packages in the dashboard: 1 known"}, 1},
 		{"in a tool", []string{registry(t, 200, "tool")}, "checked: Go modules ",
 			[]string{"\nchecked: npm packages in the dashboard by npm audit", "\nfound: npm packages that build and test"}, 0},
+		{"npm is told to ask nobody", []string{registry(t, 200, "left"), "npm_config_offline=true"}, "checked: Go modules ",
+			[]string{"found: npm packages in the dashboard: 1 known"}, 1},
+		{"npm is told to leave tools out", []string{registry(t, 200, "tool"), "NODE_ENV=production"}, "checked: Go modules ",
+			[]string{"\nfound: npm packages that build and test"}, 0},
 		{"refused", []string{registry(t, 405)}, "checked: Go modules ",
 			[]string{"\nnot checked: npm packages in the dashboard, because of npm: 405 Method Not Allowed",
 				"\nnot checked: npm packages that build and test the dashboard, because of npm: 405"}, 0},
@@ -150,14 +154,16 @@ func TestFindingsRefuse(t *testing.T) {
 		fails  string
 		says   string
 	}{
-		{"echo checked: a; echo not checked: b; echo noise", false, "",
-			"Known vulnerabilities:\n  checked: a\n  not checked: b\n\n"},
+		{"echo checked: a; echo not checked: b; echo checked: c; echo noise", false, "",
+			"Known vulnerabilities:\n  checked: a\n  not checked: b\n  checked: c\n\n"},
 		{"echo checked: a; echo found: b; exit 1", false, "there is a known vulnerability in what would be released", ""},
 		{"echo checked: a; echo found: b; exit 1", true, "",
 			"  checked: a\n  found: b\n  these were accepted: -accept-findings\n"},
 		{"exit 1", true, "exit status 1", ""},
 		{"exit 2", false, "exit status 2", ""},
-		{"echo; true", false, "says nothing", ""},
+		{"exit 1; echo checked: a", true, "exit status 1", ""},
+		{"echo checked: a; exit 1", true, "exit status 1", ""},
+		{"echo; true", false, "has 0 answers", ""},
 	} {
 		r := newToy(t, toy(t, map[string]string{auditScript: c.script + "\n"}), "0.1.0")
 		must(t, r.check(t.Context()))

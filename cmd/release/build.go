@@ -31,10 +31,14 @@ type program struct {
 
 // build builds for each system and writes what belongs to it.
 func (r *release) build(ctx context.Context) error {
-	if err := os.RemoveAll(r.dist); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(r.dist), 0o755)
+	if err == nil {
+		r.part, err = os.MkdirTemp(filepath.Dir(r.dist), ".part-") // two releases at once do not mix their files
 	}
-	if err := os.MkdirAll(r.dist, 0o755); err != nil {
+	if err == nil {
+		err = os.Chmod(r.part, 0o755)
+	}
+	if err != nil {
 		return err
 	}
 	for _, platform := range r.platforms {
@@ -49,11 +53,11 @@ func (r *release) build(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := r.pack(b); err != nil {
+		if err := r.pack(ctx, b); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(r.dist, notesFile(r.version)), []byte(r.notes), 0o644)
+	return os.WriteFile(filepath.Join(r.part, notesFile(r.version)), []byte(r.notes), 0o644)
 }
 
 // install builds one program, from the module as users get it: by the same command with the same Go everybody gets the

@@ -26,14 +26,14 @@ func ofSystem(all []archive, system string) (out []archive) {
 func (r *release) derive(context.Context) error {
 	if len(ofSystem(r.archives, "linux")) > 0 {
 		text := containerfile(r.version, r.commit, ofSystem(r.archives, "linux"))
-		if err := os.WriteFile(filepath.Join(r.dist, "Containerfile"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(r.part, "Containerfile"), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
 	if len(ofSystem(r.archives, "linux"))+len(ofSystem(r.archives, "darwin")) == 0 {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(r.dist, "keywright.rb"), []byte(formula(r.version, r.archives)), 0o644)
+	return os.WriteFile(filepath.Join(r.part, "keywright.rb"), []byte(formula(r.version, r.archives)), 0o644)
 }
 
 // laterFirst orders archives by the name of the processor, the last one first.

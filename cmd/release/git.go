@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,9 +22,16 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 // gitWith runs git with more variables.
 func gitWith(ctx context.Context, env []string, dir string, args ...string) (string, error) {
 	plain := []string{"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "-c",
-		"core.autocrlf=false"}
+		"core.autocrlf=false", "-c", "core.eol=lf", "-c", "core.attributesFile=" + os.DevNull, "-c",
+		"i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8", "-c", "log.showSignature=false"}
 	cmd := exec.CommandContext(ctx, "git", append(plain, args...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	// A hook has variables of its repository, which is another one than the clone.
+	clean := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
+			"GIT_COMMON_DIR"}, name)
+	})
+	cmd.Dir, cmd.Env = dir, append(clean, env...)
 	return output(cmd)
 }
 

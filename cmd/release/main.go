@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	switch err := run(ctx, os.Args[1:], os.Stdout); {
 	case errors.Is(err, flag.ErrHelp):
@@ -73,6 +73,7 @@ type release struct {
 	out       io.Writer
 
 	work     string // a folder that is removed at the end
+	part     string // what becomes dist when it is whole
 	base     string // the commit that is released
 	commit   string // the commit that is tagged: base, its changelog cut and its modules naming each other's version
 	when     time.Time
@@ -89,7 +90,12 @@ func (r *release) make(ctx context.Context) (err error) {
 	if r.work, err = os.MkdirTemp("", "keywright-release-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(r.work)) }()
+	defer func() {
+		err = errors.Join(err, os.RemoveAll(r.work))
+		if r.part != "" {
+			err = errors.Join(err, os.RemoveAll(r.part))
+		}
+	}()
 	if err := r.steps(ctx); err != nil {
 		return err
 	}
@@ -110,6 +116,7 @@ func (r *release) steps(ctx context.Context) error {
 		{"write what others install by", r.derive},
 		{"write the checksums", r.sum},
 		{"sign", r.sign},
+		{"put the files in place", r.place},
 		{"tag", r.tag},
 	} {
 		fmt.Fprintln(r.out, "---", step.name)
@@ -124,6 +131,9 @@ func (r *release) steps(ctx context.Context) error {
 func (r *release) check(ctx context.Context) (err error) {
 	if v := "v" + r.version; semver.Canonical(v) != v || semver.Build(v) != "" {
 		return fmt.Errorf("%q is no version: give three numbers, as in VERSION=0.1.0 or VERSION=0.1.0-rc.1", r.version)
+	}
+	if r.version == "0.0.0" {
+		return errors.New("0.0.0 is what modules name before the first release: give another version, as in VERSION=0.1.0")
 	}
 	if major := semver.Major("v" + r.version); major != "v0" && major != "v1" {
 		return fmt.Errorf("%s: modules of version 2 and later need /%s at the end of their paths", r.version, major)
@@ -158,13 +168,28 @@ func firstLines(text string, most int) string {
 	return strings.Join(lines, "\n")
 }
 
-// tag brings commit and tags into the repository, the tag of a module after those that it requires.
+// place makes the folder with all files the one that was asked for.
+func (r *release) place(context.Context) error {
+	if err := os.RemoveAll(r.dist); err != nil {
+		return err
+	}
+	return os.Rename(r.part, r.dist)
+}
+
+// tag brings commit and tags into the repository: all of them or none.
 func (r *release) tag(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	args := []string{"fetch", "--quiet", "--no-tags", "--atomic", r.tree()}
 	for _, m := range r.modules {
 		ref := "refs/tags/" + m.tag(r.version)
-		if _, err := git(ctx, r.repo, "fetch", "--quiet", "--no-tags", r.tree(), ref+":"+ref); err != nil {
-			return err
-		}
+		args = append(args, ref+":"+ref)
+	}
+	if _, err := git(context.WithoutCancel(ctx), r.repo, args...); err != nil {
+		return err
+	}
+	for _, m := range r.modules {
 		fmt.Fprintln(r.out, m.tag(r.version))
 	}
 	return nil

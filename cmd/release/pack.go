@@ -26,7 +26,7 @@ type file struct {
 func notesFile(version string) string { return "CHANGELOG-" + version + ".md" }
 
 // pack writes the archive of a system, the list of what is in it and, for Linux, the packages.
-func (r *release) pack(b built) error {
+func (r *release) pack(ctx context.Context, b built) error {
 	for _, name := range []string{"LICENSE", "README.md"} {
 		text, err := os.ReadFile(filepath.Join(r.tree(), name))
 		if err != nil {
@@ -43,15 +43,19 @@ func (r *release) pack(b built) error {
 		forms[base+".tar.gz"] = func(w io.Writer, b built) error { return r.writeTar(w, b.files) }
 	}
 	if b.os == "linux" {
-		forms[fmt.Sprintf("keywright_%s_%s.deb", packaged(r.version), b.arch)] = r.writeDeb
-		forms[fmt.Sprintf("keywright-%s-1.%s.rpm", packaged(r.version), rpmArch[b.arch])] = r.writeRPM
+		// Not as packaged has it: GitHub keeps no ~ in the name of a file.
+		forms[fmt.Sprintf("keywright_%s_%s.deb", r.version, b.arch)] = r.writeDeb
+		forms[fmt.Sprintf("keywright-%s-1.%s.rpm", strings.ReplaceAll(r.version, "-", "."), rpmArch[b.arch])] = r.writeRPM
 	}
 	for name, write := range forms {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		var out bytes.Buffer
 		if err := write(&out, b); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(r.dist, name), out.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(r.part, name), out.Bytes(), 0o644); err != nil {
 			return err
 		}
 		if strings.HasSuffix(name, ".tar.gz") {
@@ -109,18 +113,18 @@ func (r *release) writeZip(w io.Writer, b built) error {
 // sum writes SHA256SUMS in the form that sha256sum reads. Only its signature comes after it: a folder without it is not
 // whole.
 func (r *release) sum(context.Context) error {
-	entries, err := os.ReadDir(r.dist)
+	entries, err := os.ReadDir(r.part)
 	if err != nil {
 		return err
 	}
 	var lines []string
 	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(r.dist, e.Name()))
+		data, err := os.ReadFile(filepath.Join(r.part, e.Name()))
 		if err != nil {
 			return err
 		}
 		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), e.Name()))
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
-	return os.WriteFile(filepath.Join(r.dist, sumsFile), []byte(strings.Join(lines, "")), 0o644)
+	return os.WriteFile(filepath.Join(r.part, sumsFile), []byte(strings.Join(lines, "")), 0o644)
 }

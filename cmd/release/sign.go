@@ -50,6 +50,9 @@ func (r *release) useKey() (err error) {
 
 // readKey reads a private key of the form that ssh-keygen writes.
 func readKey(name string) (ssh.Signer, error) {
+	if about, err := os.Stat(name); err == nil && !about.Mode().IsRegular() {
+		return nil, fmt.Errorf("the key to sign with cannot be read: %s is no file", name)
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("the key to sign with cannot be read: %w", err)
@@ -77,13 +80,12 @@ func publicText(key ssh.Signer) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey())))
 }
 
-// namesKey tells whether a file of allowed signers has a key under our name.
+// namesKey tells whether a file of allowed signers has a key in the one form that is known to verify: under our name,
+// for files, without other conditions.
 func namesKey(text, public string) bool {
-	want := strings.Fields(public)
+	want := append([]string{signer, fmt.Sprintf("namespaces=%q", namespace)}, strings.Fields(public)[:2]...)
 	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		at := slices.Index(words, want[0])
-		if at > 0 && words[0] == signer && at+1 < len(words) && words[at+1] == want[1] {
+		if words := strings.Fields(line); len(words) >= len(want) && slices.Equal(words[:len(want)], want) {
 			return true
 		}
 	}
@@ -96,7 +98,7 @@ func (r *release) sign(context.Context) error {
 		fmt.Fprintln(r.out, "no key was given: the release is not signed")
 		return nil
 	}
-	data, err := os.ReadFile(filepath.Join(r.dist, sumsFile))
+	data, err := os.ReadFile(filepath.Join(r.part, sumsFile))
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (r *release) sign(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.dist, sumsFile+".sig"), text, 0o644)
+	return os.WriteFile(filepath.Join(r.part, sumsFile+".sig"), text, 0o644)
 }
 
 // signature returns the signature of a file in the form SSHSIG: the same bytes as those of ssh-keygen.

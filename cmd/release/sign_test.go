@@ -151,15 +151,20 @@ func TestNamesKey(t *testing.T) {
 	must(t, err)
 	public := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(private.PublicKey())))
 	for text, want := range map[string]bool{
-		line:                               true,
-		"keywright " + public:              true,
-		"a keywright " + public:            false,
-		"# " + line:                        false,
-		"keywright ssh-ed25519":            false,
-		"":                                 false,
-		"other " + public + "\n" + line:    true,
-		"keywright ssh-ed25519 AAAA\n":     false,
-		strings.Replace(line, "A", "B", 1): false,
+		line:                  true,
+		"keywright " + public: false,
+		"keywright namespaces=\"file\" " + public + " a comment":            true,
+		"keywright namespace=\"file\" " + public:                            false,
+		"keywright namespaces=\"git\" " + public:                            false,
+		"keywright namespaces=\"file\",valid-before=\"20200101\" " + public: false,
+		"keywright cert-authority,namespaces=\"file\" " + public:            false,
+		"a keywright " + public:                                             false,
+		"# " + line:                                                         false,
+		"keywright ssh-ed25519":                                             false,
+		"":                                                                  false,
+		"other " + public + "\n" + line:                                     true,
+		"keywright ssh-ed25519 AAAA\n":                                      false,
+		strings.Replace(line, "A", "B", 1):                                  false,
 	} {
 		if namesKey(text, public) != want {
 			t.Errorf("%q: not %v", text, want)

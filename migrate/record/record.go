@@ -21,6 +21,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -168,7 +169,11 @@ func (o Options) filled() Options {
 }
 
 // Spill is room for hashed names outside of memory, as an *os.File is.
-type Spill = twice.Spill
+type Spill = interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+}
 
 // ErrNames reports an object with too many members to tell whether one is there twice.
 var ErrNames = twice.ErrNames

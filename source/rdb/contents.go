@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/element"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
-	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
 // ContentsRequest says what of a snapshot is wanted.
@@ -53,7 +53,7 @@ func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]
 	err := r.run()
 	if err == nil {
 		err = errors.Join(c.start(), c.flush())
-	} else if failed := (*window.Error)(nil); errors.As(err, &failed) && r.version > 0 { // what came before it is good
+	} else if failed := (*fault.Error)(nil); errors.As(err, &failed) && r.version > 0 { // what came before it is good
 		err = errors.Join(err, c.start(), c.flush())
 	}
 	sum := r.summary()
@@ -196,7 +196,7 @@ func (c *contents) parts(p *element.Parting, out source.Content) {
 // notWhole notes that a value is not in what is given, or not all of it.
 func (c *contents) notWhole(k *source.Content, why error) {
 	c.incomplete = c.incomplete.Add(
-		source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", window.Shorten(k.Name), why)).In(k.DB))
+		source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", fault.Shorten(k.Name), why)).In(k.DB))
 }
 
 // start tells where the snapshot is from, once.

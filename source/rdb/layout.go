@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
 	"github.com/keywright/keywright/source/rdb/internal/packed"
 	"github.com/keywright/keywright/source/rdb/internal/window"
@@ -191,7 +192,7 @@ func (r *reader) expiringPacked(l *layout.Layout, f *source.Facts) int64 {
 
 // oldModule returns what the release candidates of Redis 4 wrote: without framing.
 func (r *reader) oldModule(*layout.Layout, *source.Facts) int64 {
-	r.Fail(fmt.Errorf("a module's value of type 6, which has no length and is %w", window.ErrUnknown))
+	r.Fail(fmt.Errorf("a module's value of type 6, which has no length and is %w", fault.ErrUnknown))
 	return -1
 }
 
@@ -230,7 +231,7 @@ func (r *reader) array(_ *layout.Layout, f *source.Facts) int64 {
 		case arrayInt, arrayFloat:
 			r.Skip(8)
 		default:
-			r.Failf("an array's element with tag %d, which is %w", tag, window.ErrUnknown)
+			r.Failf("an array's element with tag %d, which is %w", tag, fault.ErrUnknown)
 		}
 	}
 	return r.model.robj + r.Offset() - start

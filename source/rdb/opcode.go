@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/window"
 )
 
@@ -284,7 +285,7 @@ func (r *reader) finish() {
 	}
 	// 0 is of a server that is configured to write none.
 	if got := binary.LittleEndian.Uint64(p); r.sums && got != 0 && got != want {
-		r.Err = &window.Error{Offset: r.Offset() - 8,
+		r.Err = &fault.Error{Offset: r.Offset() - 8,
 			Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
 		return
 	} else if r.sums && got == 0 {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
 	"github.com/keywright/keywright/source/rdb/internal/packed"
 	"github.com/keywright/keywright/source/rdb/internal/window"
@@ -126,7 +127,7 @@ func (r *reader) quicklist(l *layout.Layout, f *source.Facts) int64 {
 				plainNode = true
 			case 2:
 			default:
-				r.Failf("a list's node of kind %d, which is %w", container, window.ErrUnknown)
+				r.Failf("a list's node of kind %d, which is %w", container, fault.ErrUnknown)
 			}
 		}
 		t := r.Text()

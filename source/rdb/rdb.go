@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/rdb/internal/window"
+	"github.com/keywright/keywright/source/rdb/fault"
 )
 
 // Options say how to read.
@@ -63,21 +63,21 @@ func New(in io.Reader, options Options) *Source {
 }
 
 // Error represents a snapshot that cannot be read further.
-type Error = window.Error
+type Error = fault.Error
 
 // Errors that a caller may want to tell apart.
 var (
 	ErrNotRDB    = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
-	ErrTruncated = window.ErrTruncated
+	ErrTruncated = fault.ErrTruncated
 	ErrChecksum  = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
-	ErrUnknown   = window.ErrUnknown
+	ErrUnknown   = fault.ErrUnknown
 )
 
 func reasonOf(ctx context.Context, err error) source.Reason {
 	if ctx.Err() != nil {
 		return source.Why(source.Interrupted, "", nil)
 	}
-	if _, damaged := errors.AsType[*window.Error](err); damaged {
+	if _, damaged := errors.AsType[*fault.Error](err); damaged {
 		return source.Why(source.Damaged, "", err)
 	}
 	return source.Why(source.Failed, "", err)

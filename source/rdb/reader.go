@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
 	"github.com/keywright/keywright/source/rdb/internal/packed"
 	"github.com/keywright/keywright/source/rdb/internal/window"
@@ -144,7 +145,7 @@ func (r *reader) parse() error {
 	if err := r.deliver(); err != nil {
 		return err
 	}
-	if e := (*window.Error)(nil); errors.As(r.Err, &e) && e.Key == nil && r.key != nil {
+	if e := (*fault.Error)(nil); errors.As(r.Err, &e) && e.Key == nil && r.key != nil {
 		e.Key = slices.Clone(r.key)
 	}
 	return r.Err
@@ -163,8 +164,8 @@ const headerSize = 9
 func (r *reader) header() {
 	p := r.Take(headerSize)
 	if p == nil {
-		if errors.Is(r.Err, window.ErrTruncated) && !mayBecomeRDB(string(r.Buf[r.Pos:r.End])) {
-			r.Err = &window.Error{Err: ErrNotRDB}
+		if errors.Is(r.Err, fault.ErrTruncated) && !mayBecomeRDB(string(r.Buf[r.Pos:r.End])) {
+			r.Err = &fault.Error{Err: ErrNotRDB}
 		}
 		return
 	}
@@ -181,7 +182,7 @@ func (r *reader) header() {
 		r.begin(m.valkey, version)
 		return
 	}
-	r.Err = &window.Error{Err: ErrNotRDB}
+	r.Err = &fault.Error{Err: ErrNotRDB}
 }
 
 // mayBecomeRDB: it was cut, but what there is of it is right.
@@ -227,7 +228,7 @@ func (r *reader) record() {
 	}
 	if op.read == nil || r.version < op.since || code == opcode242 && r.valkey {
 		r.Pos--
-		r.Fail(fmt.Errorf("type or opcode %d of %s is %w", code, r.format(), window.ErrUnknown))
+		r.Fail(fmt.Errorf("type or opcode %d of %s is %w", code, r.format(), fault.ErrUnknown))
 		return
 	}
 	if op.read(r); r.none() { // it was not about the next key

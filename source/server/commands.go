@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source/server/allowed"
 	"github.com/keywright/keywright/source/server/internal/fleet"
-	"github.com/keywright/keywright/source/server/internal/link"
 )
 
 // Command represents a row of the list of commands a scan may send.
-type Command = link.Command
+type Command = allowed.Command
 
 // Commands returns everything the audit, `doctor` and `explain --key` send. AUTH
 // needs no permission. Anything else is refused before it reaches the network.
-func Commands() []Command { return link.Commands() }
+func Commands() []Command { return allowed.Commands() }
 
 // ACL returns the line that makes a least-privilege user for the audit, as ACL
 // SETUSER takes it after the name and an ACL file after `user NAME`. It loads

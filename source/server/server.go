@@ -21,39 +21,41 @@ import (
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/checkpoint"
 	"github.com/keywright/keywright/source/server/internal/contents"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/scan"
+	"github.com/keywright/keywright/source/server/request"
 )
 
 type (
 	// Options tune a scan.
-	Options = scan.Options
+	Options = request.Options
 	// Role describes which member of a shard is read.
-	Role = fleet.Role
+	Role = request.Role
 	// Part is one of several parts of a cluster.
-	Part = fleet.Part
+	Part = request.Part
 	// Checkpoints let a scan go on where an earlier one has ended.
-	Checkpoints = scan.Checkpoints
+	Checkpoints = checkpoint.Checkpoints
 	// Position describes how far a scan has come.
-	Position = scan.Position
+	Position = checkpoint.Position
 	// ShardPosition describes how far a scan of one server has come.
-	ShardPosition = scan.ShardPosition
+	ShardPosition = checkpoint.ShardPosition
 	// Place describes how far a scan of one database has come.
-	Place = scan.Place
+	Place = checkpoint.Place
 	// PlaceInValue describes how far a value was read that comes in parts.
-	PlaceInValue = scan.PlaceInValue
+	PlaceInValue = checkpoint.PlaceInValue
 	// NotResumable is returned where a scan cannot go on at a position.
-	NotResumable = scan.NotResumable
+	NotResumable = checkpoint.NotResumable
 	// ContentsRequest says what of a server is wanted.
-	ContentsRequest = contents.Request
+	ContentsRequest = request.Contents
 )
 
 // Auto takes a replica in step with its primary where there is one.
 const (
-	Auto    = fleet.Auto
-	Primary = fleet.Primary
-	Replica = fleet.Replica
+	Auto    = request.Auto
+	Primary = request.Primary
+	Replica = request.Replica
 )
 
 // Lowest returns the oldest versions that are read, by brand.

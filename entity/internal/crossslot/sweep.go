@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/kernel"
 )
@@ -63,7 +64,7 @@ const MostTaken = 32
 const mostSweepRounds = 4
 
 // SweepIntents ends intents that were taken over, or that the caller has opened.
-func SweepIntents(ctx context.Context, s *itemkeys.Keys, its []*Intent) (done Swept, err error) {
+func SweepIntents(ctx context.Context, s *itemkeys.Keys, its []*Intent) (done maintenance.Swept, err error) {
 	for range mostSweepRounds {
 		if len(its) == 0 {
 			return done, nil
@@ -88,7 +89,8 @@ func SweepIntents(ctx context.Context, s *itemkeys.Keys, its []*Intent) (done Sw
 }
 
 // closeSwept closes intents and gives those that need another round.
-func closeSwept(ctx context.Context, s *itemkeys.Keys, its []*Intent, done *Swept) (rest []*Intent, err error) {
+func closeSwept(ctx context.Context, s *itemkeys.Keys, its []*Intent, done *maintenance.Swept) (rest []*Intent,
+	err error) {
 	var all []closing
 	if err = concede(ctx, s, its); err != nil {
 		return nil, err
@@ -136,11 +138,4 @@ func concede(ctx context.Context, s *itemkeys.Keys, its []*Intent) error {
 		}
 	}
 	return nil
-}
-
-// Swept describes what a sweep has done.
-type Swept struct {
-	Gone  int // items taken out of their indexes, and announced
-	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
-	Busy  time.Duration
 }

@@ -3,36 +3,12 @@ package itemkeys
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/failure"
 	"github.com/keywright/keywright/kernel"
 )
-
-// ErrExists reports an item that is there already.
-var ErrExists = fmt.Errorf("the item is there already")
-
-// ErrVersion reports an item that was changed since it was read.
-var ErrVersion = fmt.Errorf("the item has another version")
-
-// Conflict represents a condition that does not hold; nothing was changed. It is
-// ErrExists or ErrVersion to errors.Is.
-type Conflict struct {
-	Version int64 // that the item has, 0 without versions
-	Err     error
-}
-
-// Error implements error.
-func (c *Conflict) Error() string {
-	if c.Version != 0 && c.Err == ErrVersion {
-		return fmt.Sprintf("%v: %d", c.Err, c.Version)
-	}
-	return c.Err.Error()
-}
-
-// Unwrap gives ErrExists or ErrVersion.
-func (c *Conflict) Unwrap() error { return c.Err }
 
 // Call represents one write of one item, as the script takes it.
 type Call struct {
@@ -136,16 +112,16 @@ func (s *Keys) Verdict(a *kernel.Action, out Outcome) (Outcome, error) {
 	case "absent":
 		return out, keywright.ErrNotFound
 	case "present":
-		return out, s.conflict(a, out, ErrExists)
+		return out, s.conflict(a, out, failure.ErrExists)
 	case "version":
-		return out, s.conflict(a, out, ErrVersion)
+		return out, s.conflict(a, out, failure.ErrVersion)
 	}
 	return out, nil
 }
 
 func (s *Keys) conflict(a *kernel.Action, out Outcome, err error) error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.Entry.Name,
-		Err: &Conflict{Version: out.Version, Err: err}}
+		Err: &failure.Conflict{Version: out.Version, Err: err}}
 }
 
 // Versioned returns an error if the entity has no version.

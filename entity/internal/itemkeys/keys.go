@@ -15,6 +15,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity/internal/scripts"
+	"github.com/keywright/keywright/entity/message"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -38,7 +39,7 @@ type Description struct {
 	// Rule is the lifetime by rule of an item with these fields, if they tell it; nil: there is no rule.
 	Rule func(texts map[string]StoredText) (ttl time.Duration, known bool)
 
-	OnCreate, OnUpdate, OnDelete, OnExpire []Event
+	OnCreate, OnUpdate, OnDelete, OnExpire []message.Event
 }
 
 // Column represents a field of an item.

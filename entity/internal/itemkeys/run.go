@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity/failure"
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/kernel"
 )
@@ -177,24 +177,6 @@ func (s *Keys) ReadRecords(ctx context.Context, ids []string) (page []Registrati
 // MostAtOnce says how many commands go in one pipeline.
 const MostAtOnce = 500
 
-// Errors describes what went wrong with some of many items, by their place in the
-// arguments. The others were done: each item is written for itself.
-type Errors map[int]error
-
-// Error implements error.
-func (e Errors) Error() string {
-	first := slices.Sorted(maps.Keys(e))[0]
-	return fmt.Sprintf("%d items failed; the one at %d: %v", len(e), first, e[first])
-}
-
-// Unwrap gives all of them, in the order of the arguments.
-func (e Errors) Unwrap() (all []error) {
-	for _, i := range slices.Sorted(maps.Keys(e)) {
-		all = append(all, e[i])
-	}
-	return all
-}
-
 // mostUnderWay says how many calls are made at a time: two scripts full, while one
 // more gathers.
 const mostUnderWay = 192
@@ -203,7 +185,7 @@ const mostUnderWay = 192
 func AtOnce(n int, do func(i int) error) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
-	failed := Errors{}
+	failed := failure.Errors{}
 	room := make(chan struct{}, mostUnderWay)
 	for i := range n {
 		room <- struct{}{}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/connect/slot"
+	"github.com/keywright/keywright/entity/message"
 )
 
 // Windows bound how long an intent is good for.
@@ -74,10 +75,10 @@ func (s *Keys) checkRecordSlot(home uint16) error {
 
 // reachable: PUBLISH goes to all servers of a cluster; a stream and a sharded
 // channel have a slot, and must be where the event happens.
-func (s *Keys) reachable(events []Event, at uint16, one bool) error {
+func (s *Keys) reachable(events []message.Event, at uint16, one bool) error {
 	for i := range events {
 		e := &events[i]
-		if e.Mode != Publish && (!one || !s.sameSlot(e, at)) {
+		if e.Mode != message.Publish && (!one || !s.sameSlot(e, at)) {
 			return fmt.Errorf(
 				"the channel %s is durable or sharded and is in another cluster slot than what it tells of: an event cannot go "+
 					"there in the same step", e.Channel)
@@ -88,7 +89,7 @@ func (s *Keys) reachable(events []Event, at uint16, one bool) error {
 
 // sameSlot reports whether a channel is always in a slot. One whose name depends on the item
 // has a tag before that, or the one that all keys of the store have.
-func (s *Keys) sameSlot(e *Event, at uint16) bool {
+func (s *Keys) sameSlot(e *message.Event, at uint16) bool {
 	if len(e.Name) == 0 {
 		return slot.Of([]byte(e.Channel)) == at
 	}

@@ -13,45 +13,17 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 	"github.com/keywright/keywright/kernel"
 )
 
-// Problem represents something wrong with the entries of one item.
-type Problem struct {
-	ID string // as it is in its key
-	// What is "missing", "stale", "score", "ttl", "ledger" or "expiry" (due after it ends, or never); "form": a newer
-	// program keeps it (ErrForm).
-	What string
-	Key  string // the index, "" for the index record and the expiry time
-}
-
-// CheckOptions say how a check works.
-type CheckOptions struct {
-	Apply bool          // put right what is wrong
-	Rate  int           // keys per second, at most; 0: 20,000
-	Found func(Problem) // called with each problem; nil: they are counted only
-
-	// Wrong is called with each item with problems; an error ends the check. nil: it is not.
-	Wrong func(ctx context.Context, problems []Problem) error
-}
-
-func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
-
-// Checked describes what a check has found.
-type Checked struct {
-	Items    int // that are alive
-	Entries  int // of indexes that were looked at
-	Expired  int // items that wait for a sweep, or for a writer that is at it: no fault
-	Problems int // that Found was called with
-}
-
 // Check compares all items with all entries: see entity.Store.Check.
-func Check(ctx context.Context, s *itemkeys.Keys, o CheckOptions) (Checked, error) {
+func Check(ctx context.Context, s *itemkeys.Keys, o maintenance.CheckOptions) (maintenance.Checked, error) {
 	if s.Err != nil {
-		return Checked{}, s.Err
+		return maintenance.Checked{}, s.Err
 	}
 	if said, err := s.MarksText(ctx); err != nil || indexrecord.ReadMarks(said).Newer {
-		return Checked{}, cmp.Or(err, s.NewerForm(""))
+		return maintenance.Checked{}, cmp.Or(err, s.NewerForm(""))
 	}
 	c := &check{store: s, options: o, suspects: map[string]map[string]bool{}}
 	err := errors.Join(c.scan(ctx), c.registered(ctx))
@@ -62,7 +34,7 @@ func Check(ctx context.Context, s *itemkeys.Keys, o CheckOptions) (Checked, erro
 		}
 		err = c.wrong(ctx, id)
 		if i%100 == 99 {
-			itemkeys.Pause(ctx, time.Duration(i)*time.Second/time.Duration(o.rate())-time.Since(began))
+			itemkeys.Pause(ctx, time.Duration(i)*time.Second/time.Duration(rate(o.Rate))-time.Since(began))
 		}
 	}
 	return c.checked, err
@@ -73,7 +45,7 @@ func Repair(ctx context.Context, s *itemkeys.Keys, id string, keys ...string) (p
 	if s.Err != nil {
 		return 0, s.Err
 	}
-	c := &check{store: s, options: CheckOptions{Apply: true}, suspects: map[string]map[string]bool{}}
+	c := &check{store: s, options: maintenance.CheckOptions{Apply: true}, suspects: map[string]map[string]bool{}}
 	c.suspect(id, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
 	err = c.judge(ctx, id)
 	return c.checked.Problems, err
@@ -84,8 +56,8 @@ func (c *check) wrong(ctx context.Context, id string) error {
 	if c.options.Wrong == nil {
 		return c.judge(ctx, id)
 	}
-	found, tell := []Problem(nil), c.options.Found
-	c.options.Found = func(p Problem) {
+	found, tell := []maintenance.Problem(nil), c.options.Found
+	c.options.Found = func(p maintenance.Problem) {
 		if found = append(found, p); tell != nil {
 			tell(p)
 		}
@@ -101,8 +73,8 @@ func (c *check) wrong(ctx context.Context, id string) error {
 // is looked at again, in one step.
 type check struct {
 	store    *itemkeys.Keys
-	options  CheckOptions
-	checked  Checked
+	options  maintenance.CheckOptions
+	checked  maintenance.Checked
 	suspects map[string]map[string]bool // id → index keys that it was seen in
 	busy     bool                       // the item that was looked at last is being written: nothing was put right
 }
@@ -146,7 +118,7 @@ func (c *check) scanNode(ctx context.Context, node kernel.Raw) error {
 			return err
 		}
 		cursor = page.Cursor
-		itemkeys.Pause(ctx, scanCount*time.Second/time.Duration(c.options.rate())-time.Since(began))
+		itemkeys.Pause(ctx, scanCount*time.Second/time.Duration(rate(c.options.Rate))-time.Since(began))
 	}
 }
 
@@ -235,7 +207,7 @@ func (c *check) compare(ctx context.Context, id string) (again bool, err error) 
 		return false, err
 	}
 	if !indexrecord.Formed(had) {
-		c.problem(Problem{ID: id, What: "form"})
+		c.problem(maintenance.Problem{ID: id, What: "form"})
 		return false, nil
 	}
 	entries, record := s.ShouldBe(texts, there)
@@ -270,7 +242,7 @@ func (c *check) compare(ctx context.Context, id string) (again bool, err error) 
 		c.checked.Items++
 	}
 	for _, wrong := range reply[1:] {
-		p := Problem{ID: id, What: wrong}
+		p := maintenance.Problem{ID: id, What: wrong}
 		if number, what, ok := strings.Cut(wrong, " "); ok {
 			k, _ := strconv.Atoi(number)
 			p.Key, p.What = keys[k-1], what
@@ -280,7 +252,7 @@ func (c *check) compare(ctx context.Context, id string) (again bool, err error) 
 	return false, nil
 }
 
-func (c *check) problem(p Problem) {
+func (c *check) problem(p maintenance.Problem) {
 	c.checked.Problems++
 	if c.options.Found != nil {
 		c.options.Found(p)

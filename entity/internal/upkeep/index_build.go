@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 )
 
 // Where an entity is in several slots, an item is known to be in an index only when its
@@ -114,7 +115,7 @@ func (b *Indexing) Sweep(ctx context.Context) error {
 	}
 	if err == nil {
 		itemkeys.Pause(ctx, time.Duration(due-now)*time.Millisecond)
-		_, err = Sweep(ctx, b.Store, SweepOptions{Rate: b.Options.rate()})
+		_, err = Sweep(ctx, b.Store, maintenance.SweepOptions{Rate: b.Options.Rate})
 	}
 	return err
 }
@@ -173,7 +174,7 @@ func (b *Indexing) Count(r itemkeys.Registration, lacking []int) {
 func (b *Indexing) build(ctx context.Context, all []itemkeys.Registration) error {
 	var mu sync.Mutex
 	return itemkeys.AtOnce(len(all), func(n int) error {
-		c := &check{store: b.Store, options: CheckOptions{Apply: true}}
+		c := &check{store: b.Store, options: maintenance.CheckOptions{Apply: true}}
 		err := c.judge(ctx, all[n].ID)
 		mu.Lock()
 		defer mu.Unlock()

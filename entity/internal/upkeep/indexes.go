@@ -1,7 +1,6 @@
 package upkeep
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -10,47 +9,13 @@ import (
 
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 )
 
-// IndexOptions say what Indexes does. The zero value looks and changes nothing.
-type IndexOptions struct {
-	Apply  bool            // build the indexes that are not complete
-	Remove []string        // and take these off the server: names of indexes that are not declared
-	Rate   int             // items per second, at most; 0: 20,000
-	Passed func(items int) // called as items are done; nil: it is not
-
-	// Before is asked before items are put right or taken out. An error ends the
-	// building, and they are left as they are. nil: it is not asked.
-	Before func(ctx context.Context, items int) error
-	After  func(items int) // called when that is done; nil: it is not
-}
-
-func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
-
-// IndexState represents one index on the server.
-type IndexState struct {
-	Name     string
-	Pattern  string // of its keys, {…} is the value
-	Declared bool   // this program knows it
-	Complete bool   // all items are in it
-	Items    int    // that are in it; of one that is declared also those that belong in no key of it
-	Missing  int    // items that may not be where they belong: still to be looked at
-	Done     int    // items that were put right, or taken out, by this call
-}
-
-// IndexReport describes what Indexes has found, and done.
-type IndexReport struct {
-	Items   int // that have an index record
-	Indexes []IndexState
-	// Interrupted is whether a program that does not know an index has written while it
-	// was built: there are gaps again. Go on when no such program writes any more.
-	Interrupted bool
-}
-
 // Indexes looks how complete the indexes are, and builds them: see entity.Store.Indexes.
-func Indexes(ctx context.Context, s *itemkeys.Keys, o IndexOptions) (IndexReport, error) {
+func Indexes(ctx context.Context, s *itemkeys.Keys, o maintenance.IndexOptions) (maintenance.IndexReport, error) {
 	if s.Err != nil {
-		return IndexReport{}, s.Err
+		return maintenance.IndexReport{}, s.Err
 	}
 	b := &Indexing{Store: s, Options: o, Builder: rand.Text()[:indexrecord.BuilderSize]}
 	err := b.Run(ctx)
@@ -60,9 +25,9 @@ func Indexes(ctx context.Context, s *itemkeys.Keys, o IndexOptions) (IndexReport
 // Indexing represents one call of Indexes at work.
 type Indexing struct {
 	Store   *itemkeys.Keys
-	Options IndexOptions
+	Options maintenance.IndexOptions
 	Builder string
-	Report  IndexReport
+	Report  maintenance.IndexReport
 	rows    map[string]int // tag → place in the report
 	Left    int            // items that the last pass could not settle
 	Waiting []string       // items to look at again: they were being written, or were put right
@@ -187,7 +152,7 @@ func (b *Indexing) Again() {
 	for tag, i := range b.rows {
 		done[tag] = b.Report.Indexes[i].Done
 	}
-	b.rows, b.Report, b.Left, b.Waiting = map[string]int{}, IndexReport{}, 0, nil
+	b.rows, b.Report, b.Left, b.Waiting = map[string]int{}, maintenance.IndexReport{}, 0, nil
 	for _, tag := range b.Store.Tags {
 		b.row(tag)
 	}
@@ -205,7 +170,7 @@ func (b *Indexing) Again() {
 const mostRows = 100
 
 // row returns an index in the report; nil if there are too many.
-func (b *Indexing) row(tag string) *IndexState {
+func (b *Indexing) row(tag string) *maintenance.IndexState {
 	i, known := b.rows[tag]
 	if !known {
 		p, ok := indexrecord.PlaceOf(tag)
@@ -217,7 +182,8 @@ func (b *Indexing) row(tag string) *IndexState {
 		}
 		b.rows[tag] = i
 		b.Report.Indexes = append(b.Report.Indexes,
-			IndexState{Name: p.Index, Pattern: p.Prefix + p.Suffix, Declared: slices.Contains(b.Store.Tags, tag)})
+			maintenance.IndexState{Name: p.Index, Pattern: p.Prefix + p.Suffix,
+				Declared: slices.Contains(b.Store.Tags, tag)})
 	}
 	return &b.Report.Indexes[i]
 }
@@ -243,7 +209,7 @@ func (b *Indexing) Pass(ctx context.Context) error {
 		if b.Options.Passed != nil {
 			b.Options.Passed(len(page))
 		}
-		itemkeys.Pause(ctx, time.Duration(len(page))*time.Second/time.Duration(b.Options.rate())-time.Since(began))
+		itemkeys.Pause(ctx, time.Duration(len(page))*time.Second/time.Duration(rate(b.Options.Rate))-time.Since(began))
 	}
 	return ctx.Err()
 }

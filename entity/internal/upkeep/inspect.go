@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -61,7 +62,7 @@ type inspection struct {
 	suspects map[string]bool
 	before   entryText
 	it       *crossslot.Intent
-	problems []Problem
+	problems []maintenance.Problem
 	intents  bool // are open
 	waits    bool // for a sweep, or for the owner of an intent
 	moved    bool // while it was looked at
@@ -80,7 +81,7 @@ func (l *inspection) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if !indexrecord.Formed(l.before.Text) {
-		l.it, l.problems = crossslot.NewIntent(l.id, crossslot.Mending), []Problem{{ID: l.id, What: "form"}}
+		l.it, l.problems = crossslot.NewIntent(l.id, crossslot.Mending), []maintenance.Problem{{ID: l.id, What: "form"}}
 		return nil
 	}
 	l.it = crossslot.NewIntent(l.id, crossslot.Mending)
@@ -154,7 +155,7 @@ func (l *inspection) Entries(ctx context.Context) error {
 	for i, key := range keys {
 		score, in := l.it.Item.In[key]
 		if what := l.entry(in, score, scores[i], ttls[i]); what != "" {
-			l.problems = append(l.problems, Problem{ID: l.id, What: what, Key: key})
+			l.problems = append(l.problems, maintenance.Problem{ID: l.id, What: what, Key: key})
 		}
 	}
 	return nil
@@ -190,10 +191,10 @@ func (l *inspection) books() {
 	l.waits = l.intents || !item.There && there && l.before.due != "" && due <= float64(l.before.Now)
 	switch {
 	case item.There != there || item.There && !l.recorded(item.Record, known):
-		l.problems = append(l.problems, Problem{ID: l.id, What: "ledger"})
+		l.problems = append(l.problems, maintenance.Problem{ID: l.id, What: "ledger"})
 	case item.There && item.Left >= 0 && l.store.Spec.Expires != "" &&
 		(l.before.due == "" || due > float64(l.before.Now+item.Left+1000)):
-		l.problems = append(l.problems, Problem{ID: l.id, What: "expiry"})
+		l.problems = append(l.problems, maintenance.Problem{ID: l.id, What: "expiry"})
 	}
 }
 

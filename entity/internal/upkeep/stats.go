@@ -6,20 +6,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/kernel"
 )
 
-// Stats describes how an entity is doing.
-type Stats struct {
-	Items   int64         // with an index record: the living, and those that wait to be swept
-	Expired int64         // that wait to be swept
-	Late    time.Duration // for how long the first of them has
-	Sweeper string        // the process that holds the lease of the sweep, "" for none
-}
-
 // ReadStats looks at the entity: see entity.Store.Stats.
-func ReadStats(ctx context.Context, s *itemkeys.Keys) (st Stats, err error) {
+func ReadStats(ctx context.Context, s *itemkeys.Keys) (st maintenance.Stats, err error) {
 	now, err := s.Now(ctx)
 	if err == nil {
 		st.Items, err = itemkeys.Ask(ctx, s, s.Spec.Records, []string{"HLEN"}, itemkeys.Integer)

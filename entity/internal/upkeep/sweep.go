@@ -14,45 +14,34 @@ import (
 	"github.com/keywright/keywright/entity/indexrecord"
 	"github.com/keywright/keywright/entity/internal/crossslot"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
+	"github.com/keywright/keywright/entity/maintenance"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/kernel"
 )
 
-// SweepOptions say how hard a sweep works. The zero value is sensible.
-type SweepOptions struct {
-	// Batch is how many items a script takes, which holds up the server while it runs. 0: 200; at
-	// most 250, and 1,500 entries of indexes; of an entity in several slots at most 32.
-	Batch int
-	Rate  int                   // items per second, at most; 0: 20,000
-	Every time.Duration         // how long a sweeper that finds nothing waits at most; 0: 1 s
-	Lease time.Duration         // how long after a sweeper died another takes over; 0: 5 s
-	Swept func(crossslot.Swept) // called with every batch; it must not wait
-}
+// rate returns how many items or keys are looked at in a second; 0 asks for the default.
+func rate(asked int) int { return cmp.Or(asked, 20_000) }
 
-func (o SweepOptions) batch() int { return min(cmp.Or(o.Batch, 200), 250) }
-func (o SweepOptions) rate() int  { return cmp.Or(o.Rate, 20_000) }
-func (o SweepOptions) lease() time.Duration {
-	return max(cmp.Or(o.Lease, 5*time.Second), time.Millisecond)
-}
-func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second) }
+// batch returns how many items a script takes.
+func batch(o *maintenance.SweepOptions) int { return min(cmp.Or(o.Batch, 200), 250) }
 
 // Sweep sweeps all that is due: see entity.Store.Sweep.
-func Sweep(ctx context.Context, s *itemkeys.Keys, o SweepOptions) (crossslot.Swept, error) {
+func Sweep(ctx context.Context, s *itemkeys.Keys, o maintenance.SweepOptions) (maintenance.Swept, error) {
 	turn := Turn(s, o)
 	done, err := sweepAll(ctx, s, turn, o)
 	return done.Swept, errors.Join(err, turn.Release(ctx))
 }
 
 // Sweeper sweeps until ctx ends: see entity.Store.Sweeper.
-func Sweeper(ctx context.Context, s *itemkeys.Keys, o SweepOptions, failed func(error)) {
+func Sweeper(ctx context.Context, s *itemkeys.Keys, o maintenance.SweepOptions, failed func(error)) {
 	ctx, end := s.Client.While(ctx)
 	defer end()
-	turn := Turn(s, o)
+	turn, every := Turn(s, o), cmp.Or(o.Every, time.Second)
 	for ctx.Err() == nil {
 		done, err := sweepAll(ctx, s, turn, o)
-		wait := min(cmp.Or(done.Busy, done.next, o.every()), o.every())
+		wait := min(cmp.Or(done.Busy, done.next, every), every)
 		if err != nil && ctx.Err() == nil {
-			if wait = o.every(); failed != nil {
+			if wait = every; failed != nil {
 				failed(err)
 			}
 		}
@@ -63,16 +52,18 @@ func Sweeper(ctx context.Context, s *itemkeys.Keys, o SweepOptions, failed func(
 
 // swept is Swept, and how long until the next item is due; 0: unknown.
 type swept struct {
-	crossslot.Swept
+	maintenance.Swept
 	next time.Duration
 }
 
 // Turn returns the lease of the sweep, not taken yet.
-func Turn(s *itemkeys.Keys, o SweepOptions) *lease.Lease {
-	return lease.New(s.Client, s.Spec.Lease, o.lease(), lease.Options{Entry: s.Entry, Err: s.Err})
+func Turn(s *itemkeys.Keys, o maintenance.SweepOptions) *lease.Lease {
+	return lease.New(s.Client, s.Spec.Lease, max(cmp.Or(o.Lease, 5*time.Second), time.Millisecond),
+		lease.Options{Entry: s.Entry, Err: s.Err})
 }
 
-func sweepAll(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+func sweepAll(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease,
+	o maintenance.SweepOptions) (all swept, err error) {
 	defer turn.Rest()
 	if s.CrossSlot {
 		return sweepCrossSlot(ctx, s, turn, o)
@@ -80,7 +71,7 @@ func sweepAll(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepO
 	var over itemkeys.PassedOver
 	for idle := 0; ctx.Err() == nil; {
 		began, before := time.Now(), over.Items
-		due, wait, busy, err := Due(ctx, s, turn, perScript(s, o.batch()), &over)
+		due, wait, busy, err := Due(ctx, s, turn, perScript(s, batch(&o)), &over)
 		if err != nil || busy > 0 || over.Items >= itemkeys.MostPassed || len(due.Items) == 0 && over.Items == before {
 			all.Busy, all.next = busy, wait
 			return all, errors.Join(err, s.PassedError(&over))
@@ -98,7 +89,7 @@ func sweepAll(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepO
 		} else if idle++; err != nil || idle == 3 {
 			return all, errors.Join(err, s.PassedError(&over))
 		} // else others were faster, or a reply was lost: what is left is looked at again
-		itemkeys.Pause(ctx, time.Duration(len(due.Items))*time.Second/time.Duration(o.rate())-time.Since(began))
+		itemkeys.Pause(ctx, time.Duration(len(due.Items))*time.Second/time.Duration(rate(o.Rate))-time.Since(began))
 	}
 	return all, ctx.Err()
 }
@@ -204,7 +195,7 @@ func records(ctx context.Context, s *itemkeys.Keys, ids []string, d *ExpiredBatc
 }
 
 // SweepRecords takes items out of their indexes.
-func SweepRecords(ctx context.Context, s *itemkeys.Keys, due []itemkeys.Registration) (crossslot.Swept, error) {
+func SweepRecords(ctx context.Context, s *itemkeys.Keys, due []itemkeys.Registration) (maintenance.Swept, error) {
 	keys := []string{s.Spec.Expires, s.Spec.Records}
 	args := []string{strconv.Itoa(len(due))}
 	for _, d := range due {
@@ -222,13 +213,13 @@ func SweepRecords(ctx context.Context, s *itemkeys.Keys, due []itemkeys.Registra
 	}
 	counts, err := sweepCall(ctx, s, s.Scripts.Sweep, keys, args)
 	if err != nil {
-		return crossslot.Swept{}, err
+		return maintenance.Swept{}, err
 	}
-	return crossslot.Swept{Gone: int(counts[0]), Lives: int(counts[1])}, nil
+	return maintenance.Swept{Gone: int(counts[0]), Lives: int(counts[1])}, nil
 }
 
 // SweepBatch sweeps a batch, in the cheap way if it is as it was believed to be.
-func SweepBatch(ctx context.Context, s *itemkeys.Keys, b ExpiredBatch) (crossslot.Swept, error) {
+func SweepBatch(ctx context.Context, s *itemkeys.Keys, b ExpiredBatch) (maintenance.Swept, error) {
 	if b.Last == "" || len(s.Spec.OnExpire) > 0 {
 		return SweepRecords(ctx, s, b.Items)
 	}
@@ -242,9 +233,9 @@ func SweepBatch(ctx context.Context, s *itemkeys.Keys, b ExpiredBatch) (crossslo
 		return SweepRecords(ctx, s, b.Items)
 	}
 	if err != nil {
-		return crossslot.Swept{}, err
+		return maintenance.Swept{}, err
 	}
-	return crossslot.Swept{Gone: int(n[0])}, nil
+	return maintenance.Swept{Gone: int(n[0])}, nil
 }
 
 func sweepCall(ctx context.Context, s *itemkeys.Keys, script *keywright.Script, keys, args []string) ([]int64, error) {
@@ -279,11 +270,12 @@ func dropAll(s *itemkeys.Keys, keys, args []string, due []itemkeys.Registration,
 // sweepCrossSlot returns sweepAll where the keys are in several slots: it looks at what is
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
-func sweepCrossSlot(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+func sweepCrossSlot(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease,
+	o maintenance.SweepOptions) (all swept, err error) {
 	var over itemkeys.PassedOver
 	for ctx.Err() == nil {
 		began, before := time.Now(), over.Items
-		its, wait, busy, err := crossslot.TakeOver(ctx, s, turn, o.batch(), &over)
+		its, wait, busy, err := crossslot.TakeOver(ctx, s, turn, batch(&o), &over)
 		if err != nil || busy > 0 || over.Items >= itemkeys.MostPassed || len(its) == 0 && over.Items == before {
 			all.Busy, all.next = busy, wait
 			return all, errors.Join(err, s.PassedError(&over))
@@ -296,7 +288,7 @@ func sweepCrossSlot(ctx context.Context, s *itemkeys.Keys, turn *lease.Lease, o 
 		if err != nil {
 			return all, errors.Join(err, s.PassedError(&over))
 		}
-		itemkeys.Pause(ctx, time.Duration(len(its))*time.Second/time.Duration(o.rate())-time.Since(began))
+		itemkeys.Pause(ctx, time.Duration(len(its))*time.Second/time.Duration(rate(o.Rate))-time.Since(began))
 	}
 	return all, ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity/internal/itemkeys"
 	"github.com/keywright/keywright/entity/internal/scripts"
+	"github.com/keywright/keywright/entity/message"
 	"github.com/keywright/keywright/kernel"
 )
 
@@ -20,7 +21,7 @@ type putter struct {
 	columns []int    // those that are in ARGV
 	args    int      // that every call has
 	Always  []string // keys that every call writes to
-	events  []*itemkeys.Event
+	events  []*message.Event
 
 	database string // a member of envelopes
 }
@@ -50,7 +51,7 @@ func newPutter(c *keywright.Client, s *Writer) *putter {
 				return nil // its text is known to the script alone
 			}
 		}
-		if e.Mode == itemkeys.Append || len(e.Name) > 0 {
+		if e.Mode == message.Append || len(e.Name) > 0 {
 			return nil
 		}
 		p.events = append(p.events, e)
@@ -177,7 +178,7 @@ func (s *Writer) putNeeds(p *putter) string {
 	}
 	for _, e := range p.events {
 		command := "PUBLISH"
-		if e.Mode == itemkeys.PublishSharded {
+		if e.Mode == message.PublishSharded {
 			command = "SPUBLISH"
 		}
 		fmt.Fprintf(&b, "may('%s', %s)\n  ", command, quoted(e.Channel))
@@ -208,7 +209,7 @@ func (p *putter) putEvents() string {
 	var b strings.Builder
 	for i, e := range p.events {
 		command, body := "PUBLISH", fmt.Sprintf("ARGV[a + %d]", putHead+1+i)
-		if e.Mode == itemkeys.PublishSharded {
+		if e.Mode == message.PublishSharded {
 			command = "SPUBLISH"
 		}
 		if !e.Plain {

@@ -92,6 +92,14 @@ func pressed(t *testing.T, o memory.Options, s *keywrighttest.Server) {
 		used, _ := strconv.ParseFloat(s.Info("used_memory"), 64)
 		s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(int(used/ratio)))
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s items were shortened, %s removed; %s bytes used of %s, %s not counted",
+				c.metric(`keywright_pressure_items_total{action="shorten",entry="item"}`),
+				c.metric(`keywright_pressure_items_total{action="delete",entry="item"}`), s.Info("used_memory"),
+				s.Info("maxmemory"), s.Info("mem_not_counted_for_evict"))
+		}
+	})
 	level(.85)
 	eventually(t, "items of low priority live shorter", func() bool {
 		return c.metric(`keywright_pressure_items_total{action="shorten",entry="item"}`) == strconv.Itoa(each)

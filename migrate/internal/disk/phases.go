@@ -3,32 +3,25 @@ package disk
 import (
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/keywright/keywright/migrate/phase"
 )
 
 // Phases describes what is kept of all parts beside the files. It decides: see package phase.
 type Phases struct {
-	Form  int                  `json:"form"`
-	Parts map[string]PartState `json:"parts"`
-}
-
-// PartState represents the phase of a part.
-type PartState struct {
-	phase.State
-	Since time.Time `json:"since"` // when the phase began
+	Form  int                        `json:"form"`
+	Parts map[string]phase.PartState `json:"parts"`
 }
 
 // PhasesForm is the form of the file of the phases.
 const PhasesForm = 1
 
 // Of returns the state of a part.
-func (p Phases) Of(part string) PartState { return p.Parts[part] }
+func (p Phases) Of(part string) phase.PartState { return p.Parts[part] }
 
 // With returns a copy in which a part has another state.
-func (p Phases) With(part string, s PartState) Phases {
-	out := Phases{Form: PhasesForm, Parts: map[string]PartState{}}
+func (p Phases) With(part string, s phase.PartState) Phases {
+	out := Phases{Form: PhasesForm, Parts: map[string]phase.PartState{}}
 	for name, is := range p.Parts {
 		out.Parts[name] = is
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
 
 // errSources reports an export over the files that there are.
@@ -29,26 +30,7 @@ var ErrReplacedMeanwhile = errors.New("the file was written meanwhile: export ag
 // maxEdits bounds what an export changes in the files that there are.
 const maxEdits = 1 << 20
 
-// Report describes what an export wrote.
-type Report struct {
-	Part    string
-	Files   int64
-	Records int64    // of the files, before
-	Changed int64    // records that were added, changed or taken out
-	Paths   []string // of the files, below the folder
-
-	// Rejected are matches of the files that cannot be records. Where Redis has such a record it is
-	// written as Redis has it; else the files say what the sources say, and Redis has it not.
-	Rejected int64
-	Rejects  []*record.Reject
-
-	// Refused are records of Redis that no file can have: the declaration would not read them from their place
-	// again. Reject.Key has the key. The files are written without them.
-	Refused  int64
-	Refusals []*record.Reject // at most 100
-}
-
-func (r *Report) refuse(bad *record.Reject) {
+func refuse(r *step.ExportReport, bad *record.Reject) {
 	if r.Refused++; len(r.Refusals) < sides.MaxListed {
 		r.Refusals = append(r.Refusals, bad)
 	}
@@ -86,7 +68,7 @@ func (m *Exports) outside(ctx context.Context, folder string, edits map[string][
 	return nil
 }
 
-func (m *Exports) exportFile(ctx context.Context, report *Report, folder, file string, edits []record.Edit,
+func (m *Exports) exportFile(ctx context.Context, report *step.ExportReport, folder, file string, edits []record.Edit,
 	was os.FileInfo) error {
 	part := report.Part
 	path := filepath.Join(folder, filepath.FromSlash(file))
@@ -100,7 +82,7 @@ func (m *Exports) exportFile(ctx context.Context, report *Report, folder, file s
 	}
 	r, _, err := sources.Rewrite(ctx, m.Disk, m.Docs, sources.Rewritten{File: file, Path: path, In: from, Edits: edits,
 		Refused: func(bad *record.Reject) error {
-			report.refuse(bad)
+			refuse(report, bad)
 			return nil
 		}})
 	if err == nil {
@@ -147,12 +129,12 @@ type Exports struct {
 }
 
 // Run writes the files of a part into another folder.
-func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder string) (*Report, error) {
+func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder string) (*step.ExportReport, error) {
 	to, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Part: part}
+	report := &step.ExportReport{Part: part}
 	edits := map[string][]record.Edit{}
 	s := &sides.Sweep{Sides: m.Sides, Part: part, Epoch: epoch, Was: map[string]os.FileInfo{},
 		Reject: func(r *record.Reject) error {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -25,7 +25,7 @@ type Facts struct {
 
 // Lacks returns what the server lacks for one part. The error says why it could not be asked all; it is
 // among what it lacks, too.
-func Lacks(ctx context.Context, s *store.Server, p sources.PartOf, planned int64,
+func Lacks(ctx context.Context, s *store.Server, p documents.PartOf, planned int64,
 	wrong func(op, part string, err error) error) (out []string, unanswered error) {
 	raw, err := s.Raw()
 	if err != nil {
@@ -51,7 +51,7 @@ func Lacks(ctx context.Context, s *store.Server, p sources.PartOf, planned int64
 
 // rights returns the entries that the login may not write by script. No part has the name that
 // is tried with, so that nothing is changed.
-func rights(ctx context.Context, s *store.Server, p sources.PartOf,
+func rights(ctx context.Context, s *store.Server, p documents.PartOf,
 	wrong func(op, part string, err error) error) (out []string, unanswered error) {
 	if _, err := s.TicketOp("", 0, 0).Do(ctx); err != nil {
 		return []string{"the scripts of a migration do not run: " + wrong("try a script", "", err).Error()},

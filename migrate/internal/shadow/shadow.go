@@ -17,45 +17,17 @@ import (
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
-
-// Config bounds the comparisons that reads cause. The zero value is a good choice.
-type Config struct {
-	Off      bool          // nothing is compared
-	Workers  int           // that compare at a time; 0: 2
-	Queue    int           // records that wait to be compared; more are dropped and counted; 0: 256
-	Deadline time.Duration // of one comparison; 0: 2 s
-	Settle   time.Duration // after which a difference is looked at again; 0: 250 ms
-}
-
-// Stats holds the comparisons of this process.
-type Stats struct {
-	Compared int64 // to an end, equal or not
-	Unequal  int64 // different, twice, without a mark
-	Dropped  int64 // since too many waited
-	Failed   int64 // a side did not answer in time, or a comparison panicked
-}
-
-// Class represents a kind of difference that comparisons have found. It holds no value.
-type Class struct {
-	Move    string          `json:"move"`
-	Path    string          `json:"path"` // inside the record
-	Kind    record.DiffKind `json:"kind"`
-	Count   int64           `json:"count"`
-	First   time.Time       `json:"first"`
-	Last    time.Time       `json:"last"`
-	Epoch   uint64          `json:"epoch"`   // in which it was last seen
-	Example string          `json:"example"` // a digest of an identity, the same for the same record
-}
 
 // Part describes what all processes have found out about a part.
 type Part struct {
-	Epoch    uint64  `json:"epoch"`
-	Compared int64   `json:"compared"` // in this epoch
-	Dropped  int64   `json:"dropped"`
-	Failed   int64   `json:"failed"`
-	Classes  []Class `json:"classes"`
-	Cut      int64   `json:"cut"` // differences of classes beyond the most that are kept
+	Epoch    uint64       `json:"epoch"`
+	Compared int64        `json:"compared"` // in this epoch
+	Dropped  int64        `json:"dropped"`
+	Failed   int64        `json:"failed"`
+	Classes  []step.Class `json:"classes"`
+	Cut      int64        `json:"cut"` // differences of classes beyond the most that are kept
 }
 
 // maxRest bounds how long a worker rests.
@@ -67,7 +39,7 @@ const maxClasses = 500
 // Comparisons compares what was read with the other side, apart from the caller.
 type Comparisons struct {
 	life   context.Context
-	Config Config
+	Config step.ShadowConfig
 	disk   *disk.Disk
 	partOf map[string]string // of a move
 	look   func(context.Context, record.ID) (epoch uint64, diffs []record.Difference, err error)
@@ -83,7 +55,7 @@ type Comparisons struct {
 }
 
 // New begins to compare. look reads a record from both sides and compares; marked says whether it has a mark.
-func New(life context.Context, c Config, d *disk.Disk, partOf map[string]string,
+func New(life context.Context, c step.ShadowConfig, d *disk.Disk, partOf map[string]string,
 	look func(context.Context, record.ID) (epoch uint64, diffs []record.Difference, err error),
 	marked func(record.ID) (bool, error)) *Comparisons {
 	c.Workers, c.Queue = cmp.Or(c.Workers, 2), cmp.Or(c.Queue, 256)
@@ -130,8 +102,9 @@ func (s *Comparisons) Close() {
 }
 
 // Stats says what was compared.
-func (s *Comparisons) Stats() Stats {
-	return Stats{s.compared.Load(), s.unequal.Load(), s.dropped.Load(), s.failed.Load()}
+func (s *Comparisons) Stats() step.ShadowStats {
+	return step.ShadowStats{Compared: s.compared.Load(), Unequal: s.unequal.Load(), Dropped: s.dropped.Load(),
+		Failed: s.failed.Load()}
 }
 
 func (s *Comparisons) serve() {
@@ -208,7 +181,7 @@ func (s *Comparisons) report(id record.ID, epoch uint64, diffs []record.Differen
 	}
 	now := time.Now()
 	for _, d := range diffs {
-		p.Add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
+		p.Add(step.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
 			Example: Hidden(id)})
 	}
 }
@@ -227,7 +200,7 @@ func (s *Comparisons) part(name string) *Part {
 }
 
 // Add counts a difference with others of its class.
-func (p *Part) Add(c Class) {
+func (p *Part) Add(c step.Class) {
 	for i := range p.Classes {
 		if is := &p.Classes[i]; is.Move == c.Move && is.Path == c.Path && is.Kind == c.Kind {
 			is.Count += c.Count

@@ -10,18 +10,12 @@ import (
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
-
-// ImportOptions bound an import.
-type ImportOptions struct {
-	PerSecond int                      // records; 0: as fast as it goes
-	Batch     int                      // records in one round trip; 0: 500
-	Progress  func(store.ImportReport) // called after each batch; nil: it is not asked for
-}
 
 // ImportFile brings the records of a file to Redis.
 func ImportFile(ctx context.Context, m *Sides, part string, epoch uint64, file string,
-	report *store.ImportReport, o ImportOptions, pace *Pace) error {
+	report *step.ImportReport, o step.ImportOptions, pace *Pace) error {
 	ticket, err := m.Server.NewTicket(ctx, part, epoch) // before the file is opened
 	if err != nil {
 		return err

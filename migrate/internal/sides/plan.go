@@ -15,37 +15,16 @@ import (
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
 
-// PlanReport describes what an import would do, from the files alone.
-type PlanReport struct {
-	Part      string
-	Files     int64
-	Records   int64
-	Bytes     int64 // of the files
-	Moves     []MoveCount
-	Rejects   []*record.Reject // at most 100
-	Rejected  int64
-	Faults    []error // files that cannot be read, or do not come back as they were; at most 100
-	Faulty    int64
-	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
-	Coverage
-}
-
-// MoveCount represents the records of a move.
-type MoveCount struct {
-	Move    string
-	Records int64
-	Bytes   int64 // of keys and values as they are stored
-}
-
 // Plan reads the files of a part, and adds what it finds to a report. memory is what the records need on the server.
-func (m *Sides) Plan(ctx context.Context, p *PlanReport) (memory int64, err error) {
-	all := &planning{PlanReport: p, counts: map[string]*MoveCount{},
+func (m *Sides) Plan(ctx context.Context, p *step.PlanReport) (memory int64, err error) {
+	all := &planning{PlanReport: p, counts: map[string]*step.MoveCount{},
 		seen: digests.Set{Room: m.Disk.Room}, seed: maphash.MakeSeed()}
 	defer all.seen.Close()
 	for _, mv := range m.MovesOf(p.Part) {
-		all.counts[mv.Name] = &MoveCount{Move: mv.Name}
+		all.counts[mv.Name] = &step.MoveCount{Move: mv.Name}
 	}
 	err = m.Docs.Files(ctx, m.Disk.Root, p.Part, func(file string) error {
 		p.Files++
@@ -68,8 +47,8 @@ func (m *Sides) Plan(ctx context.Context, p *PlanReport) (memory int64, err erro
 
 // planning describes what is known of a part while its files are read once.
 type planning struct {
-	*PlanReport
-	counts map[string]*MoveCount
+	*step.PlanReport
+	counts map[string]*step.MoveCount
 	seen   digests.Set
 	seed   maphash.Seed
 	memory int64

@@ -15,6 +15,7 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/digests"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -88,11 +89,11 @@ func (m *Sides) progress() {
 
 // Sides is both sides of a migration, as commands read them that look at all of a part.
 type Sides struct {
-	Docs       sources.Documents
+	Docs       documents.Documents
 	Disk       *disk.Disk
 	Server     *store.Server
-	Parts      []sources.PartOf
-	Moves      map[string]sources.MoveOf
+	Parts      []documents.PartOf
+	Moves      map[string]documents.MoveOf
 	PartOf     map[string]string                     // of a move
 	Progressed func(bytes, records int64)            // Config.Progress
 	read       struct{ bytes, records atomic.Int64 } // of files
@@ -164,7 +165,7 @@ func (s *Sweep) Run(ctx context.Context) error {
 }
 
 // MovesOf returns the moves of a part.
-func (m *Sides) MovesOf(part string) []sources.MoveOf {
+func (m *Sides) MovesOf(part string) []documents.MoveOf {
 	for _, p := range m.Parts {
 		if p.Name == part {
 			return p.Moves
@@ -264,7 +265,7 @@ func (s *Sweep) fetched(file string, f *fetch) error {
 }
 
 // scan looks for records of Redis that no file has.
-func (s *Sweep) scan(ctx context.Context, mv sources.MoveOf) error {
+func (s *Sweep) scan(ctx context.Context, mv documents.MoveOf) error {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan scanned, 1)
 	var work sync.WaitGroup
@@ -318,7 +319,7 @@ func (s *Sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 }
 
 // members looks at what of a key is a record.
-func (s *Sweep) members(ctx context.Context, mv sources.MoveOf, key string) error {
+func (s *Sweep) members(ctx context.Context, mv documents.MoveOf, key string) error {
 	raw, err := s.Sides.Server.Raw()
 	if err != nil {
 		return err
@@ -362,7 +363,7 @@ func (s *Sweep) members(ctx context.Context, mv sources.MoveOf, key string) erro
 	}
 }
 
-func (s *Sweep) one(ctx context.Context, mv sources.MoveOf, key, sub string) error {
+func (s *Sweep) one(ctx context.Context, mv documents.MoveOf, key, sub string) error {
 	sum := digest(s.seed, key, sub)
 	if known, err := s.known.Has(sum); known || err != nil {
 		return err

@@ -13,65 +13,11 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
-
-// Documents holds the files of a migration as records. Map makes them of a declaration.
-type Documents interface {
-	// Parts are the parts in their order, each with its moves.
-	Parts() []PartOf
-	// File is the file that has a record, or would get it, below the folder of the sources.
-	File(ctx context.Context, id record.ID) (string, error)
-	// Files calls each for every file that there is of a part, in no order.
-	Files(ctx context.Context, root, part string, each func(file string) error) error
-	// Read calls each for every record of a file, those of one list in their order. reject is called
-	// for what cannot be a record; where it is nil that is left out. What of the file the moves of all parts read is
-	// added to cover; nil: it is not asked for.
-	Read(in io.Reader, file string, cover record.Coverages, each func(*record.Record) error,
-		reject func(*record.Reject) error) error
-	// Back calls each for every record of a file, and asks of what it gives (what Redis would have)
-	// whether it makes the bytes that are there, in the place that it is from. fault is called where
-	// it does not.
-	Back(ctx context.Context, in io.Reader, file string, cover record.Coverages,
-		each func(*record.Record) (*record.Record, error), fault func(*record.Record, error) error,
-		reject func(*record.Reject) error) error
-	// Rewrite copies a file with the edits done, and says whether anything is another than before. refused is
-	// called for those that cannot be written; where it is nil the first is the error.
-	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit,
-		refused func(*record.Reject) error) (changed bool, err error)
-	// Holds is nil if a file that was written can be read, and gives back what the edits say, but for those refused.
-	Holds(in io.Reader, file string, edits []record.Edit, refused func(record.ID) bool) error
-	// Fits is nil if a file can have a record, as far as the record says it.
-	Fits(r *record.Record) error
-}
-
-// PartOf represents a part with what the engine must know of its moves.
-type PartOf struct {
-	Name  string
-	Moves []MoveOf
-	Gates phase.Limits
-	// Form is a digest of what decides which records the part has; "": it is not known.
-	Form string
-}
-
-// MoveOf describes what the engine must know of a move.
-type MoveOf struct {
-	Name  string
-	Move  *record.Move
-	Kind  keyspace.RecordKind
-	TTL   keyspace.TTL
-	Match string // of the keys of its entry, for SCAN
-	// Example is a key of its entry, by which rights are tried; "": they are not.
-	Example string
-	// Of is the ID of a record by its key; ok is false for a key that is not of the entry.
-	Of func(key, sub string) (id record.ID, ok bool)
-	// Same compares two records of one ID, as of now. Either may be nil.
-	Same func(a, b *record.Record) []record.Difference
-
-	seals *seals // what of its records is encrypted; nil: nothing
-}
 
 // Slack is by how much two times may differ at which a record ends.
 const Slack = 2 * time.Second
@@ -87,20 +33,17 @@ type declared struct {
 
 // NewDeclared returns the documents of a declared migration. fields gives the fields of a hash in Redis.
 func NewDeclared(m *record.Map, d *disk.Disk,
-	fields func(ctx context.Context, hash string) ([]string, error)) Documents {
+	fields func(ctx context.Context, hash string) ([]string, error)) documents.Documents {
 	return declared{m, d.Root, d.Room, fields, &listings{}}
 }
 
 // Walked returns how often documents of a declaration have read folders for the names of files.
-func Walked(d Documents) int { return d.(declared).listed.walked }
-
-// SealsOf returns what of the records of a move is encrypted; nil: nothing.
-func SealsOf(mv MoveOf) *seals { return mv.seals }
+func Walked(d documents.Documents) int { return d.(declared).listed.walked }
 
 // Parts implements Documents.
-func (d declared) Parts() (out []PartOf) {
+func (d declared) Parts() (out []documents.PartOf) {
 	for _, p := range d.m.Migration.Parts {
-		part := PartOf{Name: p.Name, Form: formOf(p),
+		part := documents.PartOf{Name: p.Name, Form: formOf(p),
 			Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal,
 				For:   p.Gates.For,
 				Marks: p.Gates.Marks, Backup: p.Gates.Backup}}
@@ -108,9 +51,9 @@ func (d declared) Parts() (out []PartOf) {
 			if mv.Part != p {
 				continue
 			}
-			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL,
+			part.Moves = append(part.Moves, documents.MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL,
 				Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
-				Example: string(mv.To.Keys[0].Pattern.Example()), seals: declaredSeals(d.m.Migration.Package, mv),
+				Example: string(mv.To.Keys[0].Pattern.Example()), Sealed: declaredSeals(d.m.Migration.Package, mv),
 				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), Slack) }})
 		}
 		out = append(out, part)

@@ -14,6 +14,7 @@ import (
 
 	"cmp"
 
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/phase"
@@ -42,7 +43,7 @@ type writer struct {
 // Files represents the side of the files.
 type Files struct {
 	disk  *disk.Disk
-	docs  Documents
+	docs  documents.Documents
 	state func() (disk.Phases, error)
 	life  context.Context
 	wrote func(side phase.Side, part string, epoch uint64, drain bool)
@@ -54,7 +55,7 @@ type Files struct {
 
 // NewFiles returns the side of the files, which writes them while life lasts. wrote is called where a write has just
 // been done.
-func NewFiles(life context.Context, d *disk.Disk, docs Documents,
+func NewFiles(life context.Context, d *disk.Disk, docs documents.Documents,
 	wrote func(side phase.Side, part string, epoch uint64, drain bool)) *Files {
 	return &Files{disk: d, docs: docs, state: d.Phases, life: life, wrote: wrote, Writers: map[string]*writer{}}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -22,7 +23,7 @@ func EndOf(records []*record.Record) time.Time {
 }
 
 // EditsOf returns the edits of a file that make a record what is given.
-func EditsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
+func EditsOf(mv documents.MoveOf, id record.ID, records []*record.Record) []record.Edit {
 	if len(records) == 0 {
 		return []record.Edit{{Record: &record.Record{Move: mv.Move, Key: id.Key, Sub: id.Sub}, Delete: true}}
 	}
@@ -34,7 +35,7 @@ func EditsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
 }
 
 // Different compares the records of one ID: those of a list one by one.
-func Different(mv MoveOf, file, stored []*record.Record) (out []record.Difference) {
+func Different(mv documents.MoveOf, file, stored []*record.Record) (out []record.Difference) {
 	file = Living(file)
 	for i := range max(len(file), len(stored)) {
 		var a, b *record.Record

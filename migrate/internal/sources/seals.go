@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/value"
 )
@@ -25,7 +26,7 @@ type sealedPart struct {
 }
 
 // declaredSeals is nil where nothing of an entry is encrypted.
-func declaredSeals(schema string, mv *record.Move) *seals {
+func declaredSeals(schema string, mv *record.Move) documents.Sealer {
 	main := mv.To.Keys[0]
 	s := &seals{kind: mv.Kind, parts: map[string]sealedPart{},
 		entry: &keywright.Entry{Name: main.Name, Pattern: main.Pattern.String(), Type: string(main.Kind), Schema: schema}}
@@ -90,9 +91,6 @@ func (s *seals) each(id record.ID, values []string, do func(part sealedPart, fie
 
 // Seal makes what Redis gets of the values of a record.
 func (s *seals) Seal(c *keywright.Client, id record.ID, values []string) error {
-	if s == nil {
-		return nil
-	}
 	return s.each(id, values, func(part sealedPart, field, text string) (string, error) {
 		if part.whole {
 			return c.Seal(s.entry, id.Key, field, text)
@@ -107,9 +105,6 @@ func (s *seals) Seal(c *keywright.Client, id record.ID, values []string) error {
 
 // Open makes the values of a record of what Redis has.
 func (s *seals) Open(c *keywright.Client, id record.ID, values []string) error {
-	if s == nil {
-		return nil
-	}
 	return s.each(id, values, func(part sealedPart, field, text string) (string, error) {
 		if part.whole {
 			return c.Unseal(s.entry, id.Key, field, text)

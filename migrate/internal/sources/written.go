@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -25,8 +26,8 @@ type Rewritten struct {
 
 // Rewrite writes a file beside the one whose place it takes, and reads it again: it has the records that the edits
 // say, or it is not used. Every file of the sources is written by it.
-func Rewrite(ctx context.Context, d *disk.Disk, docs Documents, w Rewritten) (r *disk.Replacement, changed bool,
-	err error) {
+func Rewrite(ctx context.Context, d *disk.Disk, docs documents.Documents, w Rewritten) (r *disk.Replacement,
+	changed bool, err error) {
 	left := map[record.ID]bool{}
 	refused := w.Refused
 	if refused != nil {
@@ -54,7 +55,7 @@ func Rewrite(ctx context.Context, d *disk.Disk, docs Documents, w Rewritten) (r 
 // ErrUnreadable reports a file that was not written, since it could not have been read again.
 var ErrUnreadable = errors.New("it is not written: it could not be read again")
 
-func holds(docs Documents, path string, w Rewritten, left map[record.ID]bool) error {
+func holds(docs documents.Documents, path string, w Rewritten, left map[record.ID]bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

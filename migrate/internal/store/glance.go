@@ -27,7 +27,7 @@ func (s *Server) newGlance(groups []sources.Group) *glance {
 	now := time.Now()
 	for i := range groups {
 		mv, records := s.moves[groups[i].ID.Move], groups[i].Records
-		if len(records) != 1 || sources.SealsOf(mv) != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
+		if len(records) != 1 || mv.Sealed != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
 			continue
 		}
 		switch {

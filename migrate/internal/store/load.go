@@ -12,9 +12,11 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
 
 // maxLoaded says how many records one step of an import writes of which Redis has none.
@@ -30,7 +32,7 @@ const skipped = 8
 // fresh holds records of one move that are alike, and may be written together where Redis has
 // none of them: strings, or hashes with the same fields, that end in the same way.
 type fresh struct {
-	mv     sources.MoveOf
+	mv     documents.MoveOf
 	mode   string
 	groups []sources.Group
 	keys   []string
@@ -77,7 +79,7 @@ func sumOf(id record.ID) [16]byte {
 
 // apportion returns the records that may be new ones, by what they have in common, and the others.
 func (s *Server) apportion(groups []sources.Group, now time.Time) (steps []*fresh, rest []Item) {
-	var mv sources.MoveOf
+	var mv documents.MoveOf
 	open := make([]*fresh, 0, maxShapes)
 	for _, g := range groups {
 		if mv.Name != g.ID.Move {
@@ -86,7 +88,7 @@ func (s *Server) apportion(groups []sources.Group, now time.Time) (steps []*fres
 		r := g.Records[0]
 		size := 2 * len(r.Fields)
 		if mv.Kind != keyspace.StringRecord && (mv.Kind != keyspace.HashRecord || size == 0 || size > MaxValues) ||
-			sources.SealsOf(mv) != nil || !r.Ends.IsZero() && !r.Ends.After(now) {
+			mv.Sealed != nil || !r.Ends.IsZero() && !r.Ends.After(now) {
 			rest = append(rest, Item{Move: mv, ID: g.ID, Records: g.Records})
 			continue
 		}
@@ -287,7 +289,7 @@ var ErrLoad = errors.New("a batch has failed")
 type Loads struct {
 	Server   *Server
 	At       func(point string) error
-	Progress func(ImportReport)
+	Progress func(step.ImportReport)
 	Free     chan struct{}
 	work     sync.WaitGroup
 	skip     atomic.Int64 // steps that are not tried as new records
@@ -295,7 +297,7 @@ type Loads struct {
 	Began    time.Time    // after the ticket was given
 
 	Mu     sync.Mutex
-	Report *ImportReport
+	Report *step.ImportReport
 	err    error
 }
 
@@ -356,17 +358,4 @@ func (l *Loads) count(p Put, words []string) {
 			l.Report.Newer++
 		}
 	}
-}
-
-// ImportReport describes what an import did.
-type ImportReport struct {
-	Part     string
-	Files    int64
-	Records  int64 // of the files
-	Written  int64
-	Same     int64 // were in Redis already
-	Newer    int64 // were written by a process meanwhile
-	Over     int64 // their time is over
-	Rejects  []*record.Reject
-	Rejected int64
 }

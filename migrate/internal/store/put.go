@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -24,7 +25,7 @@ type Put struct {
 
 // Item represents one record of a put.
 type Item struct {
-	Move    sources.MoveOf
+	Move    documents.MoveOf
 	ID      record.ID
 	Records []*record.Record // none: the record is not there
 	values  []string         // of the records, as Redis gets them

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -47,13 +47,13 @@ var ErrChanged = errors.New("the record was written meanwhile")
 type Server struct {
 	*Link
 	Key   string
-	moves map[string]sources.MoveOf
+	moves map[string]documents.MoveOf
 	Seen  tickets // the last one of each part
 	entry *keywright.Entry
 }
 
 // New returns the side of Redis of a migration.
-func New(l *Link, name string, moves map[string]sources.MoveOf) *Server {
+func New(l *Link, name string, moves map[string]documents.MoveOf) *Server {
 	key := "keywright:migrate:" + name
 	return &Server{Link: l, Key: key, moves: moves,
 		entry: &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}

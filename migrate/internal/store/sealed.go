@@ -8,7 +8,7 @@ import (
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/documents"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -19,7 +19,7 @@ func (s *Server) prepare(ctx context.Context, p *Put) error {
 	for i := range p.Items {
 		x := &p.Items[i]
 		x.values = Stored(x.Move.Kind, x.living(p.Now))
-		if sources.SealsOf(x.Move) != nil && len(x.values) > 0 {
+		if x.Move.Sealed != nil && len(x.values) > 0 {
 			hidden = append(hidden, x)
 		}
 	}
@@ -57,11 +57,11 @@ func (s *Server) hide(x *Item, has []string) error {
 		return err
 	}
 	plain := slices.Clone(x.values)
-	if err := sources.SealsOf(x.Move).Seal(c, x.ID, x.values); err != nil {
+	if err := x.Move.Sealed.Seal(c, x.ID, x.values); err != nil {
 		return err
 	}
 	opened := slices.Clone(has)
-	if len(has) == 0 || sources.SealsOf(x.Move).Open(c, x.ID, opened) != nil {
+	if len(has) == 0 || x.Move.Sealed.Open(c, x.ID, opened) != nil {
 		return nil
 	}
 	step, from := 1, 0
@@ -79,14 +79,14 @@ func (s *Server) hide(x *Item, has []string) error {
 }
 
 // Opened returns the records of an answer to take.
-func (s *Server) Opened(mv sources.MoveOf, id record.ID, a Answer) ([]*record.Record, error) {
-	if sources.SealsOf(mv) != nil && len(a.More) > 2 {
+func (s *Server) Opened(mv documents.MoveOf, id record.ID, a Answer) ([]*record.Record, error) {
+	if mv.Sealed != nil && len(a.More) > 2 {
 		c, err := s.Link.Get()
 		if err != nil {
 			return nil, err
 		}
 		a.More = slices.Clone(a.More)
-		if err := sources.SealsOf(mv).Open(c, id, a.More[2:]); err != nil {
+		if err := mv.Sealed.Open(c, id, a.More[2:]); err != nil {
 			return nil, err
 		}
 	}

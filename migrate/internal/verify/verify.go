@@ -19,49 +19,8 @@ import (
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/migrate/step"
 )
-
-// Options describes how a part is verified.
-type Options struct {
-	PerSecond int             // records; 0: as fast as it goes
-	Repair    bool            // bring the side that follows to the one that decides, for each difference
-	Move      string          // repair the differences of one move alone; "": of all
-	Path      string          // inside the record, with Kind: repair the differences of one class alone; "": all
-	Kind      record.DiffKind // "": all
-}
-
-// Report describes what a comparison of both sides has found.
-type Report struct {
-	Part     string
-	Files    int64
-	Records  int64 // of the files
-	Bytes    int64
-	Equal    int64
-	Missing  int64 // in Redis
-	Extra    int64 // in Redis, and no file has it
-	Unequal  int64 // in both, and not the same
-	Marked   int64 // have a mark: a write of them is under way, or a replay makes them equal; no difference
-	Passing  int64 // were different at first, and equal when they were looked at again
-	Repaired int64
-	Rejected int64
-	Refused  int64            // of Extra and Unequal, where Redis decides: no file can have them, so that no repair helps
-	Refusals []*record.Reject // at most 100
-	Classes  []shadow.Class
-	Cut      int64       // differences of classes beyond the most that are listed
-	Differ   []Differing // the records that differ; at most 100
-	sides.Coverage
-}
-
-// Whole reports whether both sides have the same, but for records that have a mark: no step is taken before those
-// are replayed.
-func (r *Report) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Rejected == 0 }
-
-// Differing represents a record that differs. Its values are shown as digests.
-type Differing struct {
-	ID          record.ID
-	Differences []record.Difference
-	File, Redis string // digests of what the sides have; "": it is not there
-}
 
 // digestOf returns a digest of the values of a record, "" for none.
 func digestOf(records []*record.Record) string {
@@ -76,8 +35,8 @@ func digestOf(records []*record.Record) string {
 	return hex.EncodeToString(all.Sum(nil)[:8])
 }
 
-// of reports whether a difference is of the class that is to be repaired.
-func (o Options) of(diffs []record.Difference) bool {
+// repairs reports whether a difference is of the class that is to be repaired.
+func repairs(o *step.VerifyOptions, diffs []record.Difference) bool {
 	for _, d := range diffs {
 		if (o.Move == "" || o.Move == d.ID.Move) && (o.Kind == "" || o.Kind == d.Kind && o.Path == d.Path) {
 			return true
@@ -91,9 +50,9 @@ type verification struct {
 	sides   *sides.Sides
 	files   *sources.Files
 	engine  Engine
-	o       Options
-	is      disk.PartState
-	report  *Report
+	o       step.VerifyOptions
+	is      phase.PartState
+	report  *step.VerifyReport
 	classes *shadow.Part
 	waiting []looked
 	apart   int64 // records of the files that are not equal
@@ -168,7 +127,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 			v.report.Marked++
 		default:
 			v.count(l.id, sources.Living(records), stored[i], diffs)
-			if fits := v.fits(stored[i]); fits && v.o.Repair && v.o.of(diffs) {
+			if fits := v.fits(stored[i]); fits && v.o.Repair && repairs(&v.o, diffs) {
 				if err := v.endAsDeclared(ctx, l.id, records, diffs); err != nil {
 					return err
 				}
@@ -257,11 +216,11 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 		v.report.Unequal++
 	}
 	if len(v.report.Differ) < sides.MaxListed {
-		v.report.Differ = append(v.report.Differ, Differing{id, diffs, digestOf(file), digestOf(stored)})
+		v.report.Differ = append(v.report.Differ, step.Differing{id, diffs, digestOf(file), digestOf(stored)})
 	}
 	now := time.Now()
 	for _, d := range diffs {
-		v.classes.Add(shadow.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
+		v.classes.Add(step.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
 			Epoch: v.is.Epoch, Example: shadow.Hidden(id)})
 	}
 }
@@ -303,9 +262,9 @@ type Engine struct {
 }
 
 // Run compares every record of a part in both directions.
-func Run(ctx context.Context, m *sides.Sides, files *sources.Files, part string, is disk.PartState, o Options,
-	e Engine) (*Report, error) {
-	report := &Report{Part: part, Coverage: sides.Coverage{Sources: record.Coverages{}}}
+func Run(ctx context.Context, m *sides.Sides, files *sources.Files, part string, is phase.PartState,
+	o step.VerifyOptions, e Engine) (*step.VerifyReport, error) {
+	report := &step.VerifyReport{Part: part, Coverage: step.Coverage{Sources: record.Coverages{}}}
 	v := &verification{sides: m, files: files, engine: e, o: o, is: is, report: report, classes: &shadow.Part{}}
 	s := &sides.Sweep{Sides: m, Part: part, Epoch: is.Epoch, Pace: sides.NewPace(o.PerSecond), Cover: report.Sources,
 		Reject: func(r *record.Reject) error {

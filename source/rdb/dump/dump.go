@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/crc"
 	"github.com/keywright/keywright/source/rdb/internal/element"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
@@ -25,14 +26,14 @@ import (
 // The elements are valid until each returns. Elements holds one part.
 func Elements(value []byte, version int, taken int64, each func(elements [][]byte, more bool) error) error {
 	if len(value) == 0 {
-		return &window.Error{Err: window.ErrTruncated}
+		return &fault.Error{Err: fault.ErrTruncated}
 	}
 	l := &layout.Of(OfValkey(version))[value[0]]
 	w := window.New(value)
 	w.Skip(1)
 	p := &element.Parting{Window: w, Layout: l, Taken: taken, Each: each}
 	if !p.Knows() {
-		return fmt.Errorf("a value of type %d is %w", value[0], window.ErrUnknown)
+		return fmt.Errorf("a value of type %d is %w", value[0], fault.ErrUnknown)
 	}
 	p.Run()
 	if p.Err == nil && p.Why == nil && w.Pos != w.End {
@@ -49,7 +50,7 @@ func Elements(value []byte, version int, taken int64, each func(elements [][]byt
 // rdb.ErrUnknown if the value is no such hash.
 func Fields(value []byte, version int, each func(elements [][]byte, more bool) error) error {
 	if len(value) == 0 {
-		return &window.Error{Err: window.ErrTruncated}
+		return &fault.Error{Err: fault.ErrTruncated}
 	}
 	l := &layout.Of(OfValkey(version))[value[0]]
 	w := window.New(value)
@@ -57,7 +58,7 @@ func Fields(value []byte, version int, each func(elements [][]byte, more bool) e
 	p := &element.Parting{Window: w, Layout: l, Each: each}
 	switch {
 	case l.Kind != source.Hash || p.Knows():
-		return fmt.Errorf("a value of type %d is %w", value[0], window.ErrUnknown)
+		return fmt.Errorf("a value of type %d is %w", value[0], fault.ErrUnknown)
 	case l.Encoding == "listpackex":
 		if l.Version == 2 {
 			w.Skip(8) // when the first of them expires
@@ -66,7 +67,7 @@ func Fields(value []byte, version int, each func(elements [][]byte, more bool) e
 	case l.Encoding == "hashtable":
 		p.ExpiringTable()
 	default:
-		return fmt.Errorf("a value of type %d is %w", value[0], window.ErrUnknown)
+		return fmt.Errorf("a value of type %d is %w", value[0], fault.ErrUnknown)
 	}
 	if p.Err == nil && p.Why == nil && w.Pos != w.End {
 		w.Failf("%d bytes after the value", w.End-w.Pos)

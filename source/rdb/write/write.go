@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/crc"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
 	"github.com/keywright/keywright/source/rdb/internal/window"
@@ -49,7 +50,7 @@ func New(out io.Writer, version int, aux ...string) *Writer {
 // Library writes a library of functions, before the first database. Versions before 10 have none.
 func (w *Writer) Library(code []byte) error {
 	if w.version < 10 {
-		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", window.ErrUnknown)
+		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", fault.ErrUnknown)
 	}
 	w.buf = append(w.buf, 245)
 	w.text(code)
@@ -167,7 +168,7 @@ func (w *Writer) Value(v Value) error {
 	case source.Stream:
 		err = w.stream(v, &stream)
 	default:
-		err = fmt.Errorf("a %s is %w", v.Kind, window.ErrUnknown)
+		err = fmt.Errorf("a %s is %w", v.Kind, fault.ErrUnknown)
 	}
 	if err == nil {
 		err = w.err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source/server/allowed"
 	"github.com/keywright/keywright/source/server/internal/link"
 )
 
@@ -116,7 +117,7 @@ func TestExamineNamesEachCommandThatIsMissing(t *testing.T) {
 	t.Parallel()
 	servertest.Brands(t, func(t *testing.T, b kt.Brand) {
 		single, cluster := kt.Start(t, b), kt.StartCluster(t, b, 3, 0)
-		for _, c := range link.Commands() {
+		for _, c := range allowed.Commands() {
 			s, url := single, "redis://"
 			if c.Name == "readonly" || strings.HasPrefix(c.Name, "cluster|") {
 				s, url = cluster.Nodes[0], "redis+cluster://"

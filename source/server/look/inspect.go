@@ -8,6 +8,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/request"
 )
 
 // Facts describes what the server knows of one key.
@@ -33,7 +34,7 @@ func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
 
 // holding returns the shard that has a key, and selects the database.
 func holding(ctx context.Context, c connect.Config, key []byte) (*fleet.Fleet, *fleet.Shard, error) {
-	t, err := fleet.Discover(ctx, c, fleet.Primary)
+	t, err := fleet.Discover(ctx, c, request.Primary)
 	if err != nil {
 		return nil, nil, err
 	}

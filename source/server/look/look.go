@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source/server/allowed"
 	"github.com/keywright/keywright/source/server/internal/link"
 )
 
@@ -63,8 +64,8 @@ func (t Text) Cut() bool { return !t.Hidden && t.Length > int64(len(t.Bytes)) }
 
 // Commands returns what At sends beside the commands of an audit of values. It also tries
 // CLIENT NO-TOUCH, as Contents does.
-func Commands() []link.Command {
-	return []link.Command{
+func Commands() []allowed.Command {
+	return []allowed.Command{
 		{Name: "strlen", Why: "bytes of a string", Values: true},
 		{Name: "zrange", Why: "the members with the lowest scores", Values: true},
 	}

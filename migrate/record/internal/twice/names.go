@@ -293,7 +293,7 @@ func (c *Names) Close() {
 }
 
 // Spill is room for hashed names outside of memory, as an *os.File is.
-type Spill interface {
+type Spill = interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer

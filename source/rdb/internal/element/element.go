@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/layout"
 	"github.com/keywright/keywright/source/rdb/internal/packed"
 	"github.com/keywright/keywright/source/rdb/internal/window"
@@ -263,7 +264,7 @@ func (p *Parting) quicklist() {
 				continue
 			case 2:
 			default:
-				p.Failf("a list's node of kind %d, which is %w", container, window.ErrUnknown)
+				p.Failf("a list's node of kind %d, which is %w", container, fault.ErrUnknown)
 				return
 			}
 		}

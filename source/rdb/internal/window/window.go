@@ -10,18 +10,13 @@ import (
 	"math"
 
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb/fault"
 	"github.com/keywright/keywright/source/rdb/internal/crc"
 )
 
 // MaxContiguous bounds what must lie in one piece, which is a key's name: a
 // longer one is refused.
 const MaxContiguous = 16 << 20
-
-// Errors that a caller may want to tell apart.
-var (
-	ErrTruncated = errors.New("the snapshot ends in the middle: it was cut, or is still being written")
-	ErrUnknown   = errors.New("unknown to this version of keywright, so that nothing after it can be read")
-)
 
 // Window represents the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
@@ -57,7 +52,7 @@ func (w *Window) Offset() int64 { return w.base + int64(w.Pos) }
 // Fail notes an error, if it is the first.
 func (w *Window) Fail(err error) {
 	if w.Err == nil {
-		w.Err = &Error{Offset: w.Offset(), Err: err}
+		w.Err = &fault.Error{Offset: w.Offset(), Err: err}
 	}
 }
 
@@ -119,7 +114,7 @@ func (w *Window) advance() bool {
 			w.last = b.err
 		}
 		if w.last == nil || w.last == io.EOF {
-			w.Fail(ErrTruncated)
+			w.Fail(fault.ErrTruncated)
 		} else {
 			w.Fail(w.last)
 		}
@@ -178,7 +173,7 @@ func (w *Window) More() bool {
 	if w.advance() {
 		return true
 	}
-	if e := (*Error)(nil); errors.As(w.Err, &e) && e.Err == ErrTruncated {
+	if e := (*fault.Error)(nil); errors.As(w.Err, &e) && e.Err == fault.ErrTruncated {
 		w.Err = nil // it ends where it should
 	}
 	return false

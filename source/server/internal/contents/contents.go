@@ -19,29 +19,8 @@ import (
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/internal/scan"
+	"github.com/keywright/keywright/source/server/request"
 )
-
-// Request says what of a server is wanted.
-type Request struct {
-	Match    string                         // SCAN MATCH glob; "" = all
-	Type     string                         // keys of this type only, as SCAN TYPE; "" = all
-	Wants    func(name []byte) bool         // asked by one goroutine at a time; nil: all
-	Skip     func(db int, name []byte) bool // asked likewise of keys that are wanted; nil: none
-	Largest  int64                          // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB
-	Progress func(source.Progress)
-
-	// Names gets the names of each page instead: no value is read. It is called by one
-	// goroutine at a time.
-	Names func(db int, names [][]byte) error
-
-	// Library gets the code of each library of functions after Begin, of each shard in turn, by one goroutine at a time;
-	// nil: they are not asked for, and those of a snapshot are a reason of Summary.Incomplete.
-	Library func(server string, code []byte) error
-
-	// Begin is called once, before the first content: with the servers that are read,
-	// and the time by the clock of the first. nil: not at all.
-	Begin func(shards []source.Shard, now time.Time) error
-}
 
 // Largest says what is read in one step unless the request says otherwise: DUMP of
 // so much takes a server less than ten milliseconds.
@@ -51,7 +30,7 @@ const Largest = 512 << 10
 const InFlight = 2 << 20
 
 // Read reads whole values of the servers of a configuration.
-func Read(ctx context.Context, config connect.Config, options scan.Options, req Request,
+func Read(ctx context.Context, config connect.Config, options request.Options, req request.Contents,
 	each func([]source.Content) error) (source.Summary, error) {
 	started := time.Now()
 	if req.Largest == 0 {
@@ -99,7 +78,7 @@ func Read(ctx context.Context, config connect.Config, options scan.Options, req 
 // contentWalk represents a walk that reads whole values.
 type contentWalk struct {
 	*scan.Walk
-	wanted Request
+	wanted request.Contents
 	each   func([]source.Content) error
 	batch  []source.Content
 	slab   []byte // of payloads of the batch

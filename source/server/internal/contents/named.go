@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/source/server/internal/fleet"
 	"github.com/keywright/keywright/source/server/internal/link"
 	"github.com/keywright/keywright/source/server/internal/scan"
+	"github.com/keywright/keywright/source/server/request"
 )
 
 // redirect represents a key that is at another node of the cluster.
@@ -29,9 +30,9 @@ func (w *contentWalk) movedAway(name []byte, to string) {
 }
 
 // Named reads the values of keys of one server.
-func Named(ctx context.Context, run *scan.Run, sh *fleet.Shard, db int, request Request, names [][]byte,
+func Named(ctx context.Context, run *scan.Run, sh *fleet.Shard, db int, wanted request.Contents, names [][]byte,
 	each func([]source.Content) error) error {
-	w := &contentWalk{Walk: &scan.Walk{Run: run, Shard: sh, DB: db}, wanted: request, each: each, byName: true}
+	w := &contentWalk{Walk: &scan.Walk{Run: run, Shard: sh, DB: db}, wanted: wanted, each: each, byName: true}
 	return w.named(ctx, names)
 }
 

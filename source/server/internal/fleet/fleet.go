@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server/internal/link"
+	"github.com/keywright/keywright/source/server/request"
 )
 
 // Fleet describes what there is to scan, and what must stay as it is meanwhile.
@@ -28,7 +29,7 @@ type Fleet struct {
 	Shards  []*Shard
 	Notes   []string
 	again   []string // addresses that are read, where there is a choice
-	part    Part
+	part    request.Part
 	Missing source.Reasons // shards of a cluster that cannot be read
 	cause   error          // why the first of them cannot
 }
@@ -105,8 +106,8 @@ func (t *Fleet) Describe() string {
 
 // Discover connects and finds the shards, all of them. Of a primary and its replicas it
 // takes one that is in again, if there is one.
-func Discover(ctx context.Context, c connect.Config, role Role, again ...string) (*Fleet, error) {
-	t, err := DiscoverSome(ctx, c, role, Part{}, again...)
+func Discover(ctx context.Context, c connect.Config, role request.Role, again ...string) (*Fleet, error) {
+	t, err := DiscoverSome(ctx, c, role, request.Part{}, again...)
 	if err == nil && len(t.Missing) > 0 {
 		t.Close()
 		return nil, t.cause
@@ -116,7 +117,8 @@ func Discover(ctx context.Context, c connect.Config, role Role, again ...string)
 
 // DiscoverSome is Discover for readers that say what is missing: one shard that can be
 // read is enough. Of a cluster it asks the shards of the part, and no other.
-func DiscoverSome(ctx context.Context, c connect.Config, role Role, part Part, again ...string) (*Fleet, error) {
+func DiscoverSome(ctx context.Context, c connect.Config, role request.Role, part request.Part,
+	again ...string) (*Fleet, error) {
 	t, err := find(ctx, c, role, part, again...)
 	if err != nil && t != nil {
 		t.Close()
@@ -125,7 +127,8 @@ func DiscoverSome(ctx context.Context, c connect.Config, role Role, part Part, a
 	return t, err
 }
 
-func find(ctx context.Context, c connect.Config, role Role, part Part, again ...string) (*Fleet, error) {
+func find(ctx context.Context, c connect.Config, role request.Role, part request.Part,
+	again ...string) (*Fleet, error) {
 	through, address := c, c.Addresses[0]
 	if c.Mode == connect.Sentinel {
 		primary, err := c.Primary(ctx)
@@ -184,8 +187,8 @@ func Supported(address string, info topology.Info) error {
 }
 
 // preferReplica swaps a primary for a replica of its that is in step.
-func (t *Fleet) preferReplica(ctx context.Context, sh *Shard, info topology.Info, role Role) {
-	if role == Primary || !info.Primary() || slices.Contains(t.again, sh.Address) {
+func (t *Fleet) preferReplica(ctx context.Context, sh *Shard, info topology.Info, role request.Role) {
+	if role == request.Primary || !info.Primary() || slices.Contains(t.again, sh.Address) {
 		return
 	}
 	for _, address := range t.firstAgain(info.InStep()) {
@@ -203,7 +206,7 @@ func (t *Fleet) preferReplica(ctx context.Context, sh *Shard, info topology.Info
 		sh.Conn, sh.Address, sh.Replica, sh.Config = conn, address, true, sh.Config.At(address)
 		return
 	}
-	if role == Replica {
+	if role == request.Replica {
 		t.Notes = append(t.Notes, "there is no replica in step: the primary is read")
 	}
 }
@@ -216,7 +219,7 @@ func (t *Fleet) firstAgain(addresses []string) []string {
 	return addresses
 }
 
-func (t *Fleet) discoverCluster(ctx context.Context, first *link.Link, role Role) error {
+func (t *Fleet) discoverCluster(ctx context.Context, first *link.Link, role request.Role) error {
 	nodes, err := first.Nodes(ctx)
 	if err != nil {
 		return err
@@ -258,7 +261,7 @@ func (t *Fleet) dealt(nodes topology.Nodes, address string) (out []topology.Shar
 			Hint: fmt.Sprintf("make %d parts, or fewer", len(all))}
 	}
 	for i, of := range all {
-		if t.part.has(i) {
+		if has(t.part, i) {
 			out = append(out, of)
 		}
 	}
@@ -278,8 +281,8 @@ func (t *Fleet) Origins() (out []source.Origin) {
 }
 
 // join connects to a shard of a cluster.
-func (t *Fleet) join(ctx context.Context, sh *Shard, of topology.Shard, role Role) (err error) {
-	if role != Primary && !slices.Contains(t.again, sh.Address) {
+func (t *Fleet) join(ctx context.Context, sh *Shard, of topology.Shard, role request.Role) (err error) {
+	if role != request.Primary && !slices.Contains(t.again, sh.Address) {
 		t.clusterReplica(ctx, sh, of.Replicas)
 	}
 	if sh.Conn == nil {
@@ -396,21 +399,7 @@ func (t *Fleet) DescribeShards() []source.Shard {
 	return out
 }
 
-// Role describes which member of a shard is scanned.
-type Role string
-
-// Auto takes a replica in step with its primary where there is one.
-const (
-	Auto    Role = "auto"
-	Primary Role = "primary"
-	Replica Role = "replica"
-)
-
-// Part is one of Of parts of a cluster, from 1 on: the shards, in the order of their slots,
-// are dealt out to the parts in turn. The zero Part is all of them.
-type Part struct{ Number, Of int }
-
-func (p Part) has(i int) bool { return p.Of == 0 || i%p.Of == p.Number-1 }
+func has(p request.Part, i int) bool { return p.Of == 0 || i%p.Of == p.Number-1 }
 
 // Again asks a shard over a new connection: the last one was idle for as
 // long as the snapshot took, and may have been closed for that.

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source/server/allowed"
 )
 
 // Link represents a connection that only sends what Commands lists.
@@ -41,7 +42,7 @@ func (l *Link) Close() {
 // Allowed lists the commands as they begin on the wire.
 var Allowed = func() map[string]bool {
 	m := map[string]bool{}
-	for _, c := range Commands() {
+	for _, c := range allowed.Commands() {
 		m[c.Name] = true
 	}
 	return m

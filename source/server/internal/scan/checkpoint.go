@@ -8,76 +8,20 @@ import (
 
 	"github.com/keywright/keywright/connect/topology"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/checkpoint"
 	"github.com/keywright/keywright/source/server/internal/fleet"
 )
 
-// Checkpoints let a scan go on where an earlier one has ended. What the consumer has
-// made of the keys by then must be kept together with the position.
-type Checkpoints struct {
-	From *Position            // where to go on; nil: from the beginning
-	Due  func() bool          // asked when the consumer has had keys: is a position wanted now?
-	Save func(Position) error // gets one, while the consumer is at rest; an error ends the scan
-}
-
-// Position describes how far a scan has come: exactly what the consumer had. It is only
-// of use with the same servers, running and not flushed since.
-type Position struct {
-	Elapsed time.Duration   `json:"elapsed_ns"`
-	Keys    int64           `json:"keys"`
-	Gone    int64           `json:"gone,omitempty"`
-	Repeats int64           `json:"repeats,omitempty"`
-	Notes   []string        `json:"notes,omitempty"`
-	Slots   string          `json:"slots,omitempty"` // of a cluster: which node has which
-	Shards  []ShardPosition `json:"shards"`
-}
-
-// ShardPosition describes how far a scan of one server has come, and how the server is known
-// again.
-type ShardPosition struct {
-	Address   string            `json:"address"`
-	Identity  topology.Identity `json:"identity"`
-	Sizes     map[int]int64     `json:"sizes"` // of its databases, at the beginning
-	Databases []Place           `json:"databases"`
-}
-
-// Place describes how far a scan of one database has come.
-type Place struct {
-	DB      int            `json:"db"`
-	Cursor  string         `json:"cursor"` // of SCAN
-	Done    bool           `json:"done,omitempty"`
-	Had     [][]byte       `json:"had,omitempty"` // keys from the cursor on that the consumer had
-	Looked  int64          `json:"looked,omitempty"`
-	Denied  int64          `json:"denied,omitempty"`
-	Closed  int64          `json:"closed,omitempty"`  // keys whose values or sizes the user may not read
-	Endless bool           `json:"endless,omitempty"` // SCAN did not come to an end
-	Values  []PlaceInValue `json:"values,omitempty"`  // values of which the consumer had a part
-}
-
-// PlaceInValue describes how far a value was read that comes in parts.
-type PlaceInValue struct {
-	Key    []byte `json:"key"`
-	Kind   string `json:"kind"`
-	Cursor string `json:"cursor"`
-	From   int64  `json:"from"` // elements that the consumer had
-}
-
-// NotResumable is returned where a scan cannot go on at a position.
-type NotResumable struct{ Reasons []string }
-
-func (e *NotResumable) Error() string {
-	return "the scan cannot go on where it was: " + strings.Join(e.Reasons, "; ")
-}
-
 // track represents the Place of a running walk. The run's mutex guards it.
 type track struct {
-	Place
+	checkpoint.Place
 	page   *Page // the oldest, of which the consumer had some keys
 	had    map[string]bool
-	values map[string]PlaceInValue
+	values map[string]checkpoint.PlaceInValue
 }
 
-func newTrack(p Place) *track {
-	t := &track{Place: p, had: map[string]bool{}, values: map[string]PlaceInValue{}}
+func newTrack(p checkpoint.Place) *track {
+	t := &track{Place: p, had: map[string]bool{}, values: map[string]checkpoint.PlaceInValue{}}
 	for _, name := range p.Had {
 		t.had[string(name)] = true
 	}
@@ -88,7 +32,7 @@ func newTrack(p Place) *track {
 }
 
 // place returns what the consumer had, in a form that can be kept.
-func (t *track) place() Place {
+func (t *track) place() checkpoint.Place {
 	out := t.Place
 	out.Had, out.Values = nil, nil
 	for name := range t.had {
@@ -111,8 +55,8 @@ func (r *Run) tracks(sh *fleet.Shard, dbs []int) []*track {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	for _, db := range dbs {
-		place := Place{DB: db, Cursor: "0"}
-		if i := slices.IndexFunc(r.places[sh], func(p Place) bool { return p.DB == db }); i >= 0 {
+		place := checkpoint.Place{DB: db, Cursor: "0"}
+		if i := slices.IndexFunc(r.places[sh], func(p checkpoint.Place) bool { return p.DB == db }); i >= 0 {
 			place = r.places[sh][i]
 		}
 		r.running[sh] = append(r.running[sh], newTrack(place))
@@ -121,11 +65,11 @@ func (r *Run) tracks(sh *fleet.Shard, dbs []int) []*track {
 }
 
 // position returns where the scan is. The mutex is held, or all shards have ended.
-func (r *Run) position() Position {
-	out := Position{Elapsed: time.Since(r.started), Keys: r.Keys, Gone: r.Gone, Repeats: r.repeats,
+func (r *Run) position() checkpoint.Position {
+	out := checkpoint.Position{Elapsed: time.Since(r.started), Keys: r.Keys, Gone: r.Gone, Repeats: r.repeats,
 		Notes: slices.Clone(r.Notes), Slots: r.Fleet.Slots}
 	for _, sh := range r.Fleet.Shards {
-		s := ShardPosition{Address: sh.Address, Identity: sh.Before, Sizes: sh.Databases}
+		s := checkpoint.ShardPosition{Address: sh.Address, Identity: sh.Before, Sizes: sh.Databases}
 		for _, t := range r.running[sh] {
 			s.Databases = append(s.Databases, t.place())
 		}
@@ -179,15 +123,15 @@ func (r *Run) goOn() error {
 		r.Keys, r.Gone, r.repeats, r.Notes = from.Keys, from.Gone, from.Repeats, slices.Clone(from.Notes)
 	}
 	if len(reasons) > 0 {
-		return &NotResumable{reasons}
+		return &checkpoint.NotResumable{Reasons: reasons}
 	}
 	return nil
 }
 
 // resume takes over what the servers were when the scan began, or says why they are
 // not the same.
-func (r *Run) resume(from *Position) (reasons []string) {
-	at := map[string]ShardPosition{}
+func (r *Run) resume(from *checkpoint.Position) (reasons []string) {
+	at := map[string]checkpoint.ShardPosition{}
 	for _, s := range from.Shards {
 		at[s.Address] = s
 	}
@@ -214,7 +158,7 @@ func (r *Run) resume(from *Position) (reasons []string) {
 	return reasons
 }
 
-func addresses(shards []ShardPosition) string {
+func addresses(shards []checkpoint.ShardPosition) string {
 	var out []string
 	for _, s := range shards {
 		out = append(out, s.Address)
@@ -223,7 +167,7 @@ func addresses(shards []ShardPosition) string {
 }
 
 // addressesOf returns the servers of a position, to be taken again.
-func addressesOf(c *Checkpoints) (out []string) {
+func addressesOf(c *checkpoint.Checkpoints) (out []string) {
 	if c != nil && c.From != nil {
 		for _, s := range c.From.Shards {
 			out = append(out, s.Address)
@@ -234,7 +178,8 @@ func addressesOf(c *Checkpoints) (out []string) {
 
 // inParts notes how far a value is read, of which the consumer had a part.
 func (t *track) inParts(r *reading, from int64) {
-	t.values[string(r.k.Name)] = PlaceInValue{slices.Clone(r.k.Name), r.k.Kind.String(), r.cursor, from}
+	t.values[string(r.k.Name)] = checkpoint.PlaceInValue{Key: slices.Clone(r.k.Name), Kind: r.k.Kind.String(),
+		Cursor: r.cursor, From: from}
 }
 
 // resumes begins a value where an earlier scan has left it.

@@ -13,13 +13,15 @@ import (
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server/checkpoint"
 	"github.com/keywright/keywright/source/server/internal/fleet"
+	"github.com/keywright/keywright/source/server/request"
 )
 
 // Run represents one scan over all shards. Its fields below the mutex are shared.
 type Run struct {
 	config  connect.Config
-	Options Options
+	Options request.Options
 	Request source.Request
 	Fleet   *fleet.Fleet
 	each    func([]source.Key) error
@@ -27,8 +29,8 @@ type Run struct {
 	Reads   func(*Walk) func(context.Context) error // how a walk reads what is not facts; nil: it reads facts
 	started time.Time
 	Pace    *pacer
-	places  map[*fleet.Shard][]Place  // where an earlier scan has left the databases
-	running map[*fleet.Shard][]*track // where this one is; none: not begun
+	places  map[*fleet.Shard][]checkpoint.Place // where an earlier scan has left the databases
+	running map[*fleet.Shard][]*track           // where this one is; none: not begun
 
 	Mu               sync.Mutex
 	Keys, Gone, left int64 // left: not wanted
@@ -42,10 +44,10 @@ type Run struct {
 
 // NewRun makes a run. Values and Sizes are asked by several shards: one at a time,
 // and not while the consumer has a batch.
-func NewRun(config connect.Config, options Options, req source.Request, t *fleet.Fleet, each func([]source.Key) error,
-	started time.Time) *Run {
+func NewRun(config connect.Config, options request.Options, req source.Request, t *fleet.Fleet,
+	each func([]source.Key) error, started time.Time) *Run {
 	r := &Run{config: config, Options: options, Request: req, Fleet: t, each: each, started: started, incomplete: t.Missing,
-		places: map[*fleet.Shard][]Place{}, running: map[*fleet.Shard][]*track{}}
+		places: map[*fleet.Shard][]checkpoint.Place{}, running: map[*fleet.Shard][]*track{}}
 	r.Request.Values, r.Request.Sizes = r.oneAtATime(req.Values), r.oneAtATime(req.Sizes)
 	if ask := req.Expect; ask != nil {
 		r.Request.Expect = func(name []byte) source.Kind {
@@ -184,7 +186,7 @@ type ConsumerError struct{ Err error }
 func (e *ConsumerError) Error() string { return e.Err.Error() }
 
 // Keys scans the servers of a configuration.
-func Keys(ctx context.Context, config connect.Config, options Options, req source.Request,
+func Keys(ctx context.Context, config connect.Config, options request.Options, req source.Request,
 	each func([]source.Key) error) (source.Summary, error) {
 	started := time.Now()
 	t, err := fleet.DiscoverSome(ctx, config, options.Role, options.Part, addressesOf(options.Checkpoints)...)
@@ -204,17 +206,4 @@ func Keys(ctx context.Context, config connect.Config, options Options, req sourc
 		return sum, ctx.Err()
 	}
 	return sum, err
-}
-
-// Options tune a scan.
-type Options struct {
-	Role       fleet.Role
-	Rate       int           // keys per second over all shards, 0 = as fast as the server answers
-	MaxLatency time.Duration // pause while the server answers a PING more slowly, 0 = never
-	Count      int           // first COUNT of SCAN; 0: 500. It adapts between 10 and 1000
-	OnlyDB     int           // scan this database only; -1 = the one the URL names, all if it names none or 0
-	Seed       uint64        // of sampling
-	Part       fleet.Part    // of the shards of a cluster
-
-	Checkpoints *Checkpoints // nil: the scan always begins at the beginning
 }

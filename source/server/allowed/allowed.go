@@ -1,10 +1,14 @@
-package link
+// Package allowed lists the commands that a scan may send, each with the reason. It sends none; package server renders
+// the list as an ACL user.
+//
+// API: may change until 1.0.
+package allowed
 
 // Command represents a row of the list of commands a scan may send.
 type Command struct {
 	Name   string // as ACL writes it: "memory|usage"
-	Why    string
-	Values bool // only where values are looked at
+	Why    string // what it is sent for
+	Values bool   // only where values are looked at
 }
 
 // Commands returns everything the audit, `doctor` and `explain --key` send. AUTH
