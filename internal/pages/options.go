@@ -81,7 +81,7 @@ func structOf(root fs.FS, dir, name string) ([]*ast.Field, error) {
 }
 
 // Resolve returns the name of a struct that is the alias of one in another package: entity.SweepOptions is
-// entity/internal/upkeep.SweepOptions. Any other name it returns as it is.
+// entity/maintenance.SweepOptions. Any other name it returns as it is.
 func Resolve(root fs.FS, name string) string {
 	dot := strings.LastIndex(name, ".")
 	files, err := Parse(root, folder(name[:dot]))

@@ -22,7 +22,7 @@ var elsewhere = map[string]string{
 	"infer.Options":                       "of the library's draft: go doc; the command's flags are in docs/cli.md",
 	"infer/files.Options":                 "as infer.Options",
 	"source/rdb.Options":                  "of the library's reader: go doc",
-	"source/server/internal/scan.Options": "of the library's scan: go doc",
+	"source/server/request.Options":       "of the library's scan: go doc",
 	"source/server.SnapshotOptions":       "as server.Options",
 	"source/archive/export.Options":       "as source/rdb.Options",
 	"source/archive/export.SourceOptions": "as source/rdb.Options",

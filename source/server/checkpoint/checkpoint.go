@@ -24,7 +24,7 @@ type Checkpoints struct {
 type Position struct {
 	Elapsed time.Duration   `json:"elapsed_ns"`        // since the beginning, without the time between the scans
 	Keys    int64           `json:"keys"`              // that the consumer had
-	Gone    int64           `json:"gone,omitempty"`    // keys that were gone when their facts were read
+	Gone    int64           `json:"gone,omitempty"`    // keys that were removed before their facts were read
 	Repeats int64           `json:"repeats,omitempty"` // keys that came twice
 	Notes   []string        `json:"notes,omitempty"`   // of the summary
 	Slots   string          `json:"slots,omitempty"`   // of a cluster: which node has which
