@@ -173,7 +173,19 @@ func (r *release) place(context.Context) error {
 	if err := os.RemoveAll(r.dist); err != nil {
 		return err
 	}
-	return os.Rename(r.part, r.dist)
+	if err := os.Rename(r.part, r.dist); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(r.dist))
+}
+
+// syncFolder brings the names in a folder to the disk.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // tag brings commit and tags into the repository: all of them or none.

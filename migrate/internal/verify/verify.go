@@ -216,7 +216,8 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 		v.report.Unequal++
 	}
 	if len(v.report.Differ) < sides.MaxListed {
-		v.report.Differ = append(v.report.Differ, step.Differing{id, diffs, digestOf(file), digestOf(stored)})
+		v.report.Differ = append(v.report.Differ, step.Differing{ID: id, Differences: diffs, File: digestOf(file),
+			Redis: digestOf(stored)})
 	}
 	now := time.Now()
 	for _, d := range diffs {
