@@ -6,7 +6,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
-	"github.com/keywright/keywright/migrate/record/internal/cover"
+	"github.com/keywright/keywright/migrate/record/cover"
 	"github.com/keywright/keywright/migrate/record/internal/datum"
 )
 

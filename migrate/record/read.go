@@ -7,7 +7,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
-	"github.com/keywright/keywright/migrate/record/internal/cover"
+	"github.com/keywright/keywright/migrate/record/cover"
 	"github.com/keywright/keywright/migrate/record/internal/jsontext"
 	"github.com/keywright/keywright/migrate/record/internal/scan"
 	"github.com/keywright/keywright/migrate/record/internal/twice"

@@ -26,11 +26,11 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/migrate/record/internal/cover"
+	"github.com/keywright/keywright/migrate/record/cover"
+	"github.com/keywright/keywright/migrate/record/fault"
 	"github.com/keywright/keywright/migrate/record/internal/datum"
 	"github.com/keywright/keywright/migrate/record/internal/equal"
 	"github.com/keywright/keywright/migrate/record/internal/jsontext"
-	"github.com/keywright/keywright/migrate/record/internal/scan"
 	"github.com/keywright/keywright/migrate/record/internal/twice"
 )
 
@@ -69,20 +69,20 @@ type Move struct {
 }
 
 // Position describes where something is in a document.
-type Position = scan.Position
+type Position = fault.Position
 
 // Error represents a document that cannot be read, with the place.
-type Error = scan.Error
+type Error = fault.Error
 
 // What can be wrong with a document; errors.Is tells them apart.
 var (
-	ErrSyntax    = scan.ErrSyntax
-	ErrDuplicate = scan.ErrDuplicate
-	ErrUTF8      = scan.ErrUTF8
-	ErrNumber    = scan.ErrNumber
-	ErrDepth     = scan.ErrDepth
-	ErrTooLarge  = scan.ErrTooLarge
-	ErrPlace     = scan.ErrPlace
+	ErrSyntax    = fault.ErrSyntax
+	ErrDuplicate = fault.ErrDuplicate
+	ErrUTF8      = fault.ErrUTF8
+	ErrNumber    = fault.ErrNumber
+	ErrDepth     = fault.ErrDepth
+	ErrTooLarge  = fault.ErrTooLarge
+	ErrPlace     = fault.ErrPlace
 )
 
 // Coverage describes what of the documents of a source the moves of a migration read, and what they do not.

@@ -47,7 +47,9 @@ func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 	var found document.DeadList
 	expect.Eventually(t, "the search ends", func() bool {
 		found = ask[document.DeadList](r, queue+"/dead?text=mailbox")
-		if found.LookedAt == 0 || found.Searching != (found.LookedAt < jobs+1) || found.Searching && !found.Cut {
+		// All can be looked at before the search ends: only the next page says that there are no more.
+		if found.LookedAt == 0 || found.LookedAt > jobs+1 || !found.Searching && found.LookedAt != jobs+1 ||
+			found.Searching && !found.Cut {
 			t.Errorf("%+v", found.Looked)
 		}
 		return !found.Searching

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/migrate/record/internal/jsontext"
+
+	"github.com/keywright/keywright/migrate/record/fault"
 )
 
 const (
@@ -53,13 +55,13 @@ func New(in io.Reader, file string, most int64) *Scanner {
 func (s *Scanner) Offset() int64 { return s.Base + int64(s.Pos) }
 
 // Here returns the place of the next byte, for people.
-func (s *Scanner) Here() Position {
-	return Position{File: s.file, Line: s.Line, Column: int(s.Offset()-s.LineStart) - s.wide + 1, Offset: s.Offset()}
+func (s *Scanner) Here() fault.Position {
+	return fault.Position{File: s.file, Line: s.Line, Column: int(s.Offset()-s.LineStart) - s.wide + 1, Offset: s.Offset()}
 }
 
 // Fault returns an error at the next byte.
 func (s *Scanner) Fault(err error, format string, args ...any) error {
-	return &Error{At: s.Here(), Message: fmt.Sprintf(format, args...), Err: err}
+	return &fault.Error{At: s.Here(), Message: fmt.Sprintf(format, args...), Err: err}
 }
 
 // Bytes returns the held bytes from an offset to the next byte.
@@ -92,7 +94,7 @@ func (s *Scanner) fill() error {
 		}
 	}
 	if s.Hold >= 0 && int64(len(s.Buf)-keep) > s.most {
-		return s.Fault(ErrTooLarge, "a record has more than %d bytes", s.most)
+		return s.Fault(fault.ErrTooLarge, "a record has more than %d bytes", s.most)
 	}
 	rest := copy(s.Buf, s.Buf[keep:])
 	s.Buf, s.Base, s.Pos = s.Buf[:rest], s.Base+int64(keep), s.Pos-keep
@@ -113,13 +115,13 @@ func (s *Scanner) readMore(rest int) error {
 			return nil
 		}
 		if err != nil {
-			return &Error{At: s.Here(), Message: "the file cannot be read: " + err.Error(), Err: err}
+			return &fault.Error{At: s.Here(), Message: "the file cannot be read: " + err.Error(), Err: err}
 		}
 		if n > 0 {
 			return nil
 		}
 	}
-	return &Error{At: s.Here(), Message: "the file cannot be read: " + io.ErrNoProgress.Error(), Err: io.ErrNoProgress}
+	return &fault.Error{At: s.Here(), Message: "the file cannot be read: " + io.ErrNoProgress.Error(), Err: io.ErrNoProgress}
 }
 
 // space skips white space. In a file of lines it stops at the end of a line where
@@ -132,7 +134,7 @@ func (s *Scanner) space() error {
 				s.Pos++
 			case '\n':
 				if s.Lines && s.Depth > 0 {
-					return s.Fault(ErrSyntax, "the line ends inside of a value; in JSON Lines each value is on one line")
+					return s.Fault(fault.ErrSyntax, "the line ends inside of a value; in JSON Lines each value is on one line")
 				}
 				s.Pos++
 				s.newLine()
@@ -165,16 +167,16 @@ func (s *Scanner) Unexpected(want string) error {
 		return err
 	}
 	if s.Pos >= len(s.Buf) {
-		return s.Fault(ErrSyntax, "the document ends where %s should be", want)
+		return s.Fault(fault.ErrSyntax, "the document ends where %s should be", want)
 	}
 	c, size := utf8.DecodeRune(s.Buf[s.Pos:])
 	if c == utf8.RuneError && size == 1 {
-		return s.Fault(ErrUTF8, "a byte that is no UTF-8 (0x%02x)", s.Buf[s.Pos])
+		return s.Fault(fault.ErrUTF8, "a byte that is no UTF-8 (0x%02x)", s.Buf[s.Pos])
 	}
 	if c == 0xfeff {
-		return s.Fault(ErrSyntax, "a byte order mark, which JSON has not; save the file as UTF-8 without it")
+		return s.Fault(fault.ErrSyntax, "a byte order mark, which JSON has not; save the file as UTF-8 without it")
 	}
-	return s.Fault(ErrSyntax, "%s where %s should be", shown(c), want)
+	return s.Fault(fault.ErrSyntax, "%s where %s should be", shown(c), want)
 }
 
 // shown returns a character as messages show it: no value of the document, and nothing
@@ -228,7 +230,7 @@ func (s *Scanner) Text() (escaped bool, err error) {
 			escaped = true
 			err = s.escape()
 		case c < 0x20:
-			return false, s.Fault(ErrSyntax, "the control character %U in a text; JSON writes it as an escape", c)
+			return false, s.Fault(fault.ErrSyntax, "the control character %U in a text; JSON writes it as an escape", c)
 		default:
 			err = s.character()
 		}
@@ -245,7 +247,7 @@ func (s *Scanner) character() error {
 	}
 	c, size := utf8.DecodeRune(s.Buf[s.Pos:])
 	if c == utf8.RuneError && size <= 1 {
-		return s.Fault(ErrUTF8, "a byte that is no UTF-8 (0x%02x)", s.Buf[s.Pos])
+		return s.Fault(fault.ErrUTF8, "a byte that is no UTF-8 (0x%02x)", s.Buf[s.Pos])
 	}
 	s.Pos += size
 	s.wide += size - 1
@@ -263,7 +265,7 @@ func (s *Scanner) escape() error {
 	}
 	unit, ok := hex4(b)
 	if !ok {
-		return s.Fault(ErrSyntax, `an escape that JSON has not; they are \" \\ \/ \b \f \n \r \t and \u with four digits`)
+		return s.Fault(fault.ErrSyntax, `an escape that JSON has not; they are \" \\ \/ \b \f \n \r \t and \u with four digits`)
 	}
 	s.Pos += 6
 	if unit < 0xd800 || unit > 0xdfff {
@@ -272,7 +274,7 @@ func (s *Scanner) escape() error {
 	low, ok := hex4(b[6:])
 	if unit >= 0xdc00 || !ok || low < 0xdc00 || low > 0xdfff {
 		s.Pos -= 6
-		return s.Fault(ErrUTF8, `half of a pair of \u escapes (%04x), which is no character`, unit)
+		return s.Fault(fault.ErrUTF8, `half of a pair of \u escapes (%04x), which is no character`, unit)
 	}
 	s.Pos += 6
 	return nil
@@ -306,15 +308,15 @@ func (s *Scanner) Number() error {
 	text := s.Buf[s.Pos : s.Pos+n]
 	exponent, ok := jsontext.NumberForm(text)
 	if !ok {
-		return s.Fault(ErrSyntax, "a number that is not written as JSON writes it")
+		return s.Fault(fault.ErrSyntax, "a number that is not written as JSON writes it")
 	}
 	if exponent || n > 300 {
 		f, err := strconv.ParseFloat(string(text), 64)
 		if err != nil || math.IsInf(f, 0) {
-			return s.Fault(ErrNumber, "a number beyond 1.8e308, which most programs read as infinite or not at all")
+			return s.Fault(fault.ErrNumber, "a number beyond 1.8e308, which most programs read as infinite or not at all")
 		}
 		if f == 0 && bytes.ContainsAny(mantissa(text), "123456789") {
-			return s.Fault(ErrNumber, "a number so near to 0 that most programs read it as 0")
+			return s.Fault(fault.ErrNumber, "a number so near to 0 that most programs read it as 0")
 		}
 	}
 	s.Pos += n
@@ -343,7 +345,7 @@ func (s *Scanner) numberLength() (int, error) {
 			return n, nil
 		}
 		if n > longestNumber {
-			return 0, s.Fault(ErrNumber, "a number of more than %d digits", longestNumber)
+			return 0, s.Fault(fault.ErrNumber, "a number of more than %d digits", longestNumber)
 		}
 	}
 }
@@ -355,7 +357,7 @@ func (s *Scanner) Keyword(word string) error {
 	}
 	rest := s.Buf[s.Pos:]
 	if !bytes.HasPrefix(rest, []byte(word)) || len(rest) > len(word) && isWord(rest[len(word)]) {
-		return s.Fault(ErrSyntax, "a word that JSON has not; it has true, false and null")
+		return s.Fault(fault.ErrSyntax, "a word that JSON has not; it has true, false and null")
 	}
 	s.Pos += len(word)
 	return nil

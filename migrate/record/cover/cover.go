@@ -9,7 +9,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
-	"github.com/keywright/keywright/migrate/record/internal/scan"
+	"github.com/keywright/keywright/migrate/record/fault"
 )
 
 // Coverage describes what of the documents of a source the moves of a migration read, and what they do not.
@@ -39,7 +39,7 @@ func (a *Amount) add(bytes int64) { a.Values, a.Bytes = a.Values+1, a.Bytes+byte
 type Unread struct {
 	Path string // in the documents, with the captures of the moves
 	Amount
-	At scan.Position // of the first
+	At fault.Position // of the first
 }
 
 // Misshapen represents values of another shape than a path of a move has there.
@@ -48,7 +48,7 @@ type Misshapen struct {
 	Want   string // "an object" or "an array"
 	Has    string
 	Values int64
-	At     scan.Position // of the first
+	At     fault.Position // of the first
 }
 
 // Whole reports whether every value is read or ignored, and has the shape of the paths.
@@ -165,7 +165,7 @@ type coverFrame struct {
 	label string
 	fate  fate
 	from  int64
-	at    scan.Position
+	at    fault.Position
 	texts int
 	any   bool // something is in it
 	of    byte // its first byte
@@ -178,7 +178,7 @@ func New(c *Coverage, root *Covered, file map[string]string) *Cover {
 }
 
 // Begin notes a value that begins with a byte.
-func (c *Cover) Begin(of byte, at scan.Position) {
+func (c *Cover) Begin(of byte, at fault.Position) {
 	f := coverFrame{label: c.label, from: c.from, at: at, of: of}
 	if len(c.frames) == 0 {
 		f.from = at.Offset

@@ -1,4 +1,6 @@
-package scan
+// Package fault says what is wrong with a JSON document, and where. Package record reads documents and returns these
+// errors.
+package fault
 
 import (
 	"errors"
