@@ -167,3 +167,40 @@ func TestForeseenLargeScores(t *testing.T) {
 		}
 	})
 }
+
+// TestForeseenWithoutScores: of an index without scores a page is asked for without them. Where it grows beyond its
+// limit the next page begins after the score in the index, which is another one where the index had scores before.
+func TestForeseenWithoutScores(t *testing.T) {
+	t.Parallel()
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		ctx := t.Context()
+		create := func(id string) {
+			n := a("fact", 5)
+			n.Text = "text of " + id
+			_, err := notes.Create(ctx, id, n)
+			must(t, err)
+		}
+		create("1")
+		create("2")
+		q := Query[note]{Of: notes.By("kind", "fact"), Limit: 2}
+		same(t, "at first", walk(t, notes, q), []string{"1", "2"})
+		create("3")
+		for i := range 3 { // from before the index had none
+			s.Do("ZADD", q.Of.Key, fmt.Sprint(7*i), fmt.Sprint(i+1))
+		}
+		for range 3 { // by the script, and as it was remembered
+			same(t, "with a next page", walk(t, notes, q), []string{"1", "2", "3"})
+		}
+		s.Do("CONFIG", "RESETSTAT")
+		page, err := notes.List(ctx, q)
+		must(t, err)
+		if stats := fmt.Sprint(s.Do("INFO", "commandstats")); page.Next == "" || strings.Contains(stats, "evalsha") {
+			t.Errorf("a page that had a next one is not foreseen: %q, %s", page.Next, stats)
+		}
+		_, err = notes.Delete(ctx, "3")
+		must(t, err)
+		for range 2 {
+			same(t, "without one", walk(t, notes, q), []string{"1", "2"})
+		}
+	})
+}

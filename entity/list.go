@@ -137,7 +137,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error)
 	return p, nil
 }
 
-// named reads the id of an item from the key that a member of an index stands for.
+// named reads the id of an item from its key, as a member of an index has it.
 func (s *Store[I, T]) named(key string) (id I, err error) {
 	id, ok := s.parsed(key)
 	if !ok {

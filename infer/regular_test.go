@@ -211,3 +211,33 @@ func TestRegularFamilies(t *testing.T) {
 		t.Errorf("%d of %d families are drafted; %d vary in what looks like data", drafted, wanted, sure)
 	}
 }
+
+// A name that some hundred numbers lead to is one, though a few strays have other names in its place.
+func TestStraysTakeNoFamilyAway(t *testing.T) {
+	var keys []source.Key
+	add := func(name string) {
+		keys = append(keys, source.Key{Name: []byte(name), Kind: source.String, TTL: source.NoTTL, Bytes: 80})
+	}
+	for i := range 414 {
+		add(fmt.Sprintf("%d:account", i+1))
+	}
+	for i, stray := range []string{"UQ2y6r.", "DOVhDp>J<a", "G1]J=n{ae|^f", "OQ", "On^kr}FbF_(", "eubQFh;)s",
+		"i;ed,qV<(Mbb", "zNAx"} {
+		add(fmt.Sprintf("%d:%s", i, stray))
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 12_000 {
+		add(randomWord(r, 6+r.IntN(10)))
+	}
+	in, err := infer.New(infer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Add(keys)
+	for _, e := range in.Draft().Entries {
+		if named.ReplaceAllString(e.Pattern, "{}") == "{}:account" && e.Keys == 414 {
+			return
+		}
+	}
+	t.Error("the 414 keys of {}:account are not drafted")
+}

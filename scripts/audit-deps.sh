@@ -7,7 +7,8 @@
 #   scripts/audit-deps.sh            all of it
 #   scripts/audit-deps.sh install    only put govulncheck into .bin
 #
-# VULNDB is another database for govulncheck, as https://… or file://…; npm takes its registry from its own settings.
+# VULNDB is another database for govulncheck, as https://… or file://…, which has AUDIT_SECONDS (600) for each system;
+# npm takes its registry from its own settings.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 govulncheck_version=v1.9.0
@@ -15,7 +16,8 @@ unset GOWORK GOFLAGS
 export CGO_ENABLED=0
 found=0
 # macOS has no timeout: there a database that does not answer is waited for.
-limit=$(command -v timeout >/dev/null && echo "timeout 600") || limit=
+seconds=${AUDIT_SECONDS:-600}
+limit=$(command -v timeout >/dev/null && echo "timeout $seconds") || limit=
 
 # because prints the first line of a text that says what went wrong, or else its last one.
 because() {
@@ -41,7 +43,7 @@ modules() {
     code=0
     # shellcheck disable=SC2086
     out=$(GOOS=$system $limit .bin/govulncheck ${VULNDB:+-db "$VULNDB"} ./... $packages 2>&1) || code=$?
-    [ $code != 124 ] || { echo "not checked: $what, because govulncheck had no answer in ten minutes"; return; }
+    [ $code != 124 ] || { echo "not checked: $what, because govulncheck had no answer in $seconds s"; return; }
     case $code in
       0) ;;
       3) printf '%s\n' "$out"

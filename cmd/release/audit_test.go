@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -94,6 +95,14 @@ func registry(t *testing.T, status int, bad ...string) string {
 	return "npm_config_registry=" + s.URL + "/"
 }
 
+// silent returns a database that takes questions and never answers.
+func silent(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return "http://" + l.Addr().String()
+}
+
 // TestAuditScript: what is found, what is not, and what could not be asked are three answers, one line for each
 // question. Only what is in a release is a failure. Where .bin has govulncheck, it reads a database of files.
 func TestAuditScript(t *testing.T) {
@@ -124,6 +133,8 @@ func TestAuditScript(t *testing.T) {
 		{"no network", []string{"npm_config_registry=" + nothing.URL, "VULNDB=" + nothing.URL},
 			"not checked: Go modules, because of govulncheck: ",
 			[]string{"\nnot checked: npm packages in the dashboard, because of npm: ", "ECONNREFUSED"}, 0},
+		{"no answer", []string{registry(t, 200), "VULNDB=" + silent(t), "AUDIT_SECONDS=1"},
+			"not checked: Go modules, because govulncheck had no answer in 1 s", []string{"\nchecked: npm packages"}, 0},
 		{"in Go", []string{registry(t, 200), "VULNDB=file://" + database(t, "stdlib")},
 			"found: Go modules: 1 known by govulncheck", []string{"\nchecked: npm packages in the dashboard"}, 1},
 	} {

@@ -7,11 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// ofARepository lists the variables that git sets for a hook: they name its repository, and every git follows them, that
+// of the go command too.
+var ofARepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
+	"GIT_COMMON_DIR"}
 
 // git runs git in a folder, and gives what it prints. Settings of the person who makes the release (signatures, hooks,
 // line ends) change nothing.
@@ -25,13 +29,7 @@ func gitWith(ctx context.Context, env []string, dir string, args ...string) (str
 		"core.autocrlf=false", "-c", "core.eol=lf", "-c", "core.attributesFile=" + os.DevNull, "-c",
 		"i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8", "-c", "log.showSignature=false"}
 	cmd := exec.CommandContext(ctx, "git", append(plain, args...)...)
-	// A hook has variables of its repository, which is another one than the clone.
-	clean := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
-			"GIT_COMMON_DIR"}, name)
-	})
-	cmd.Dir, cmd.Env = dir, append(clean, env...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	return output(cmd)
 }
 

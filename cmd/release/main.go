@@ -138,6 +138,11 @@ func (r *release) check(ctx context.Context) (err error) {
 	if major := semver.Major("v" + r.version); major != "v0" && major != "v1" {
 		return fmt.Errorf("%s: modules of version 2 and later need /%s at the end of their paths", r.version, major)
 	}
+	for _, name := range ofARepository {
+		if err := os.Unsetenv(name); err != nil {
+			return err
+		}
+	}
 	if r.repo, err = git(ctx, r.repo, "rev-parse", "--show-toplevel"); err != nil {
 		return err
 	}

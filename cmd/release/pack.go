@@ -43,9 +43,8 @@ func (r *release) pack(ctx context.Context, b built) error {
 		forms[base+".tar.gz"] = func(w io.Writer, b built) error { return r.writeTar(w, b.files) }
 	}
 	if b.os == "linux" {
-		// Not as packaged has it: GitHub keeps no ~ in the name of a file.
-		forms[fmt.Sprintf("keywright_%s_%s.deb", r.version, b.arch)] = r.writeDeb
-		forms[fmt.Sprintf("keywright-%s-1.%s.rpm", strings.ReplaceAll(r.version, "-", "."), rpmArch[b.arch])] = r.writeRPM
+		deb, rpm := packageNames(r.version, b.arch)
+		forms[deb], forms[rpm] = r.writeDeb, r.writeRPM
 	}
 	for name, write := range forms {
 		if err := ctx.Err(); err != nil {
@@ -63,6 +62,12 @@ func (r *release) pack(ctx context.Context, b built) error {
 		}
 	}
 	return nil
+}
+
+// packageNames returns the names of the files of a version. They have no ~, as packaged has: GitHub does not keep it.
+func packageNames(version, arch string) (deb, rpm string) {
+	return fmt.Sprintf("keywright_%s_%s.deb", version, arch),
+		fmt.Sprintf("keywright-%s-1.%s.rpm", strings.ReplaceAll(version, "-", "."), rpmArch[arch])
 }
 
 // packaged returns the version as deb and rpm order it: a candidate comes before its release.

@@ -120,3 +120,11 @@ func TestRPM(t *testing.T) {
 		}
 	}
 }
+
+// TestPackageNames: a candidate's files have names that GitHub and rpm keep as they are.
+func TestPackageNames(t *testing.T) {
+	deb, rpm := packageNames("0.1.0-rc.1", "amd64")
+	if deb != "keywright_0.1.0-rc.1_amd64.deb" || rpm != "keywright-0.1.0.rc.1-1.x86_64.rpm" {
+		t.Error(deb, rpm)
+	}
+}

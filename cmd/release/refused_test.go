@@ -63,6 +63,7 @@ func TestRefused(t *testing.T) {
 		{name: "two numbers", version: "0.1", says: "give three numbers"},
 		{name: "with a v", version: "v0.1.0", says: "give three numbers"},
 		{name: "a build", version: "0.1.0+x", says: "give three numbers"},
+		{name: "the version before the first", version: "0.0.0", says: "what modules name before the first release"},
 		{name: "another major version", version: "2.0.0", says: "need /v2"},
 		{name: "a file that was changed", version: "0.1.0",
 			then: func(repo string) { write(t, filepath.Join(repo, "LICENSE"), "no\n") },
@@ -222,5 +223,37 @@ func TestUsersGetWhatIsTested(t *testing.T) {
 	}
 	if seen < 30 {
 		t.Errorf("%d requirements: the search is broken", seen)
+	}
+}
+
+// TestAnotherRepositoryIsLeftAlone: the variables that git sets for a hook name its repository. A release that a hook
+// makes, or a person with these variables, changes the one that it was asked for.
+func TestAnotherRepositoryIsLeftAlone(t *testing.T) {
+	repo, other := toy(t, nil), toy(t, nil)
+	before := commit(t, other, "symbolic-ref", "HEAD")
+	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
+	_, err := ofToy(t, repo, "0.1.0")
+	must(t, err)
+	if after := commit(t, other, "symbolic-ref", "HEAD"); after != before {
+		t.Errorf("HEAD of the other repository is %s, and was %s", after, before)
+	}
+	if tags := commit(t, repo, "tag", "--list"); !strings.Contains(tags, "v0.1.0") {
+		t.Errorf("tags: %q", tags)
+	}
+}
+
+// TestFilesOfAnotherRun: a release is whole beside what others write: no file that it has not made itself is in it.
+func TestFilesOfAnotherRun(t *testing.T) {
+	repo := toy(t, nil)
+	r := newToy(t, repo, "0.1.0")
+	write(t, filepath.Join(r.dist, "of-another-run.deb"), "x")
+	must(t, r.steps(t.Context()))
+	if sums := read(t, filepath.Join(r.dist, sumsFile)); strings.Contains(sums, "of-another-run") || sums == "" {
+		t.Errorf("%s", sums)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(r.dist), "*"))
+	must(t, err)
+	if len(left) != 1 || left[0] != r.dist {
+		t.Errorf("%v is left", left)
 	}
 }

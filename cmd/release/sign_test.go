@@ -112,11 +112,16 @@ func TestKeysAreRefused(t *testing.T) {
 	unknown, unknownLine := newKey(t)
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	write(t, garbage, "-----BEGIN OPENSSH PRIVATE KEY-----\nnone\n-----END OPENSSH PRIVATE KEY-----\n")
+	pipe := filepath.Join(t.TempDir(), "pipe") // a read of it would never end
+	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	repo := toy(t, map[string]string{signersFile: line + lockedLine + rsaLine})
 	for name, says := range map[string]string{
 		filepath.Join(t.TempDir(), "none"): "the key to sign with cannot be read: open ",
 		"none":                             "the key to sign with cannot be read: open " + repo,
-		t.TempDir():                        "the key to sign with cannot be read: ",
+		t.TempDir():                        " is no file",
+		pipe:                               pipe + " is no file",
 		good + ".pub":                      "is a public key; the private one is needed",
 		locked:                             "has a passphrase, and a release asks for nothing",
 		rsa:                                "is a key of the type ssh-rsa; it must be ssh-ed25519",

@@ -116,7 +116,7 @@ func hasText(family []*Path, at int) bool {
 
 // How many shapes must differ in words only to be one text (amber-12, birch-7
 // and cedar-9): some where each has few keys, more where they may be families of
-// keys (user_12, order_7), and many at the beginning of keys, where names stand.
+// keys (user_12, order_7), and many at the beginning of keys, where names are.
 const (
 	alike      = 3
 	manyAlike  = 12

@@ -158,11 +158,11 @@ func (t *Tree) add(n *Node, name string, fixed bool) *Node {
 	switch mixed := isMixed(name); {
 	case fixed && n.words >= limit:
 		n.texts = true
-		t.collapse(n, func(s string) bool { return !HasClass(s) && !n.stands(s) })
+		t.collapse(n, func(s string) bool { return !HasClass(s) && !n.isName(s) })
 		return t.leaf(n, textual(name))
 	case mixed && n.mixed >= limitMixed:
 		n.mixes = true
-		t.collapse(n, func(s string) bool { return isMixed(s) && !n.stands(s) })
+		t.collapse(n, func(s string) bool { return isMixed(s) && !n.isName(s) })
 		return t.leaf(n, textual(name))
 	case fixed:
 		n.words++
@@ -180,8 +180,8 @@ const (
 	maxRootsHeavy = 1000
 )
 
-// is: a word with so many keys is a name among data.
-func (n *Node) stands(name string) bool {
+// isName reports whether a word has so many keys that it is a name among data.
+func (n *Node) isName(name string) bool {
 	var all int64
 	more := 0
 	for _, c := range n.Children {

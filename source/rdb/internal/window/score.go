@@ -23,7 +23,7 @@ func (w *Window) TextScore() float64 {
 	}
 }
 
-// Lengths that stand for scores that are no decimal text.
+// Lengths that are scores without a decimal text.
 const (
 	scoreNaN      = 253
 	ScoreInfinity = 254
