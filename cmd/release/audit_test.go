@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"debug/buildinfo"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -74,8 +76,13 @@ func database(t *testing.T, module string) string {
 	return dir
 }
 
-// registry returns a server that answers npm audit of the packages that have a vulnerability.
+// registry returns a server that answers npm audit of the packages that have a vulnerability, of which minimist is one.
 func registry(t *testing.T, status int, bad ...string) string {
+	return answering(t, status, append(bad, "minimist")...)
+}
+
+// answering returns a server that answers npm audit of the packages that have a vulnerability.
+func answering(t *testing.T, status int, bad ...string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost { // what there is of a package
 			name := strings.TrimPrefix(r.URL.Path, "/")
@@ -85,7 +92,16 @@ func registry(t *testing.T, status int, bad ...string) string {
 		}
 		w.WriteHeader(status)
 		var rows []string
+		asked, err := gzip.NewReader(r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		text, _ := io.ReadAll(asked) // what cannot be read names no package
 		for _, name := range bad {
+			if !strings.Contains(string(text), strconv.Quote(name)) {
+				continue
+			}
 			rows = append(rows, fmt.Sprintf(`%q: [{"id": 7, "url": "https://example.com/7", "title": "it leaks", "severity": `+
 				`"high", "vulnerable_versions": "<2", "cwe": [], "cvss": {"score": 0, "vectorString": null}}]`, name))
 		}
@@ -133,6 +149,9 @@ func TestAuditScript(t *testing.T) {
 		{"no network", []string{"npm_config_registry=" + nothing.URL, "VULNDB=" + nothing.URL},
 			"not checked: Go modules, because of govulncheck: ",
 			[]string{"\nnot checked: npm packages in the dashboard, because of npm: ", "ECONNREFUSED"}, 0},
+		{"a registry that knows nothing", []string{answering(t, 200)}, "checked: Go modules ",
+			[]string{"\nnot checked: npm packages in the dashboard, because npm's registry knows no vulnerability of minimist 0.0.8"},
+			0},
 		{"no answer", []string{registry(t, 200), "VULNDB=" + silent(t), "AUDIT_SECONDS=1"},
 			"not checked: Go modules, because govulncheck had no answer in 1 s", []string{"\nchecked: npm packages"}, 0},
 		{"in Go", []string{registry(t, 200), "VULNDB=file://" + database(t, "stdlib")},
