@@ -89,7 +89,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 	return out, r.try(left)
 }
 
-// kepts deletes large values that are still as they were kept, after the loads that are under
+// kepts deletes values that are still as they were kept, as it is seen by reading them, after the loads that are under
 // way, so that these store nothing.
 func (r *changes) kepts(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	for i, s := range steps {

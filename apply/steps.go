@@ -89,9 +89,11 @@ func (r *changes) unknown(steps []*keyChange) {
 	}
 }
 
-// commands sends changes until each has an answer.
+// commands sends changes until each has an answer. A key that was kept and has other bytes now is compared by what is in
+// it: a server that was restarted has the elements of a set in another order.
 func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	var last error
+	var differ []*keyChange
 	for attempt := 0; len(steps) > 0; attempt++ {
 		if attempt > 0 && (attempt == restore.Attempts || !restore.Pause(ctx, attempt, last)) {
 			break
@@ -103,7 +105,11 @@ func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange
 		var again []*keyChange
 		unanswered := len(steps)
 		for i, reply := range c.DoMulti(ctx, list...) {
-			if err := r.judge(steps[i], reply); err != nil {
+			err := r.judge(steps[i], reply)
+			if err == errBytes {
+				steps[i].was.sum = ""
+				differ = append(differ, steps[i])
+			} else if err != nil {
 				steps[i].doubt = true
 				again, last = append(again, steps[i]), err
 			}
@@ -112,11 +118,11 @@ func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange
 			wait.Answered(ctx)
 		}
 	}
-	r.unknown(steps)
 	if len(steps) > 0 {
+		r.unknown(append(steps, differ...))
 		return errors.Join(last, ctx.Err())
 	}
-	return nil
+	return r.kepts(ctx, c, differ)
 }
 
 // command returns what changes a key: UNLINK where nothing is to be checked, else a script.
@@ -168,7 +174,10 @@ func (r *changes) absolute(ctx context.Context, c kernel.Raw, steps []*keyChange
 var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, "used": plan.NotDue,
 	"works": plan.QueueWorks, "lease": plan.LiveLease, "taken": plan.Taken, "changed": plan.Changed}
 
-// judge counts a key by the reply. An error means that it must be sent again.
+// errBytes reports a key whose bytes are not those that were kept: its value may be the same.
+var errBytes = errors.New("other bytes")
+
+// judge counts a key by the reply. An error means that it is not counted, and, unless it is errBytes, must be sent again.
 func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 	said, n := "", int64(0)
 	message, err := reply.ToMessage()
@@ -199,6 +208,8 @@ func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 		r.count(s, journal.KeyCounts{Changed: 1})
 	case said == "", said == "gone":
 		r.count(s, journal.KeyCounts{Gone: 1})
+	case said == "changed" && s.How == plan.Unlink && s.was != nil && s.was.sum != "":
+		return errBytes
 	default:
 		r.leave(s.entry, refusals[said], s.key, s.db)
 	}

@@ -59,7 +59,8 @@ func TestKilledServers(t *testing.T) {
 				if !slices.Contains([]int{0, 1, 3, 4, 5}, code) {
 					t.Fatalf("exit code %d: %s", code, said)
 				}
-				if code != 0 { // it had to give up
+				// It had to give up, or left a key: Redis that replays its journal has lost how far a group of a stream has read.
+				if code != 0 || strings.Contains(said, "run it again") {
 					p.again(t, &v)
 				}
 				v.check(t, p)
