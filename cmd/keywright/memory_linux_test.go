@@ -19,11 +19,11 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// lean is the memory in MiB that a verb may have at any moment, whatever it moves: the
-// program at rest has some 25 of them.
-const lean = 64
+// lean is the memory in MiB that a verb may have at any moment above that of the program at rest, whatever it moves: 64
+// are promised, of which the program at rest has 26. As a part of this test program it has 30.
+const lean = 64 - 26
 
-// fillLarge makes keys of 1 KB, and one hash: together more than lean.
+// fillLarge makes keys of 1 KB, and one hash: together more than is promised.
 func fillLarge(s *keywrighttest.Server, keys, fields int) {
 	s.Do("CONFIG", "SET", "rdbcompression", "no") // else DUMP gives next to nothing of what repeats itself
 	s.Do("DEBUG", "POPULATE", strconv.Itoa(keys), "key", "1000")
@@ -146,8 +146,8 @@ func TestWhatMovesTakesLittleMemory(t *testing.T) {
 		line := strings.NewReplacer("FROM", from.URL(), "TO", to.URL()).Replace(c.line)
 		used, said, code := peakOf(t, dir, from.URL(), strings.Fields(line)...)
 		t.Logf("%3d MiB  %s", used, c.line)
-		if used > lean {
-			t.Errorf("%s: %d MiB, %d at most", c.line, used, lean)
+		if used > resting+lean {
+			t.Errorf("%s: %d MiB, %d at most", c.line, used, resting+lean)
 		}
 		if code != 0 && c.codes != fmt.Sprint(code) {
 			t.Errorf("%s: exit code %d: %s", c.line, code, said)
