@@ -161,12 +161,9 @@ func (a *addition) open() bool {
 func (e *editor) close(w *walker) error {
 	f := &w.frames[len(w.frames)-1]
 	l := &f.edits
-	var left []*addition
-	for _, a := range l.adds {
-		if a.open() && a.node.depth >= len(w.frames) {
-			left = append(left, a)
-		}
-	}
+	left := slices.DeleteFunc(slices.Clone(l.adds), func(a *addition) bool {
+		return !a.open() || a.node.depth < len(w.frames)
+	})
 	if len(left) > 0 {
 		if err := e.insert(w, f, left); err != nil {
 			return err
@@ -253,7 +250,7 @@ func (e *editor) lines(w *walker, l *level, members []jsontext.Member) {
 
 // build makes the members or elements that a place below so many frames gets, in
 // the order of the edits.
-func (e *editor) build(adds []*addition, depth int) ([]jsontext.Member, error) {
+func (e *editor) build(adds []*addition, depth int) (out []jsontext.Member, err error) {
 	type group struct {
 		name  string
 		inner []*addition
@@ -280,7 +277,6 @@ func (e *editor) build(adds []*addition, depth int) ([]jsontext.Member, error) {
 		}
 		g.inner = append(g.inner, a)
 	}
-	var out []jsontext.Member
 	for _, g := range groups {
 		values, err := e.buildOne(g.inner, depth)
 		if err != nil {
@@ -344,8 +340,7 @@ func (e *editor) shared(a *addition) string {
 
 // buildOne makes one value, or the elements of a list, of what belongs in one
 // place.
-func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
-	var out [][]byte
+func (e *editor) buildOne(adds []*addition, depth int) (out [][]byte, err error) {
 	var value []byte
 	var inner []*addition
 	var here *addition
