@@ -109,7 +109,8 @@ func TestKilledBackups(t *testing.T) {
 	t.Logf("%d of %d kills left a part", midway, kills)
 }
 
-// A backup that goes on says how many keys the run before had saved, and no more.
+// A backup that goes on says how many keys the run before had saved, and no more, and a restore of a part how many it
+// has read, all of which are there.
 func TestResumedBackupCounts(t *testing.T) {
 	t.Parallel()
 	s, dir := filled(t, keywrighttest.Valkey), t.TempDir()
@@ -122,6 +123,10 @@ func TestResumedBackupCounts(t *testing.T) {
 	for part := range parts {
 		must(t, os.WriteFile(filepath.Join(dir, "got.kwa.part"), text[:len(text)*(part+1)/(parts+1)], 0o600))
 		keys := good.FindStringSubmatch(ran(t, 5, dir, "archive", "info", "got.kwa.part"))
+		restored := ran(t, 5, dir, "restore", "got.kwa.part", "-u", s.URL(), "--apply")
+		if keys != nil && !strings.Contains(restored, "INCOMPLETE: 0 of "+keys[1]+" keys that were read were restored: ") {
+			t.Errorf("the part has %s keys: %s", keys[1], restored)
+		}
 		said := ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "--replace-file", "-u", s.URL())
 		switch {
 		case keys == nil:

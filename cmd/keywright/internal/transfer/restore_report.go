@@ -106,7 +106,7 @@ func (r *restoreRun) Verdict(out *RestoreReport) error {
 	}
 	switch {
 	case !out.Complete:
-		done := "were restored"
+		done := "that were read were restored"
 		if !out.Applied {
 			done = "that were read would be written, and nothing was changed"
 		}
