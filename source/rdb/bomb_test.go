@@ -74,26 +74,6 @@ func (w *weighed) weigh() {
 	w.peak = max(w.peak, m.HeapAlloc)
 }
 
-// blown returns a string of n bytes in LZF that begins with a text and goes on with
-// zeros: 88 bytes for one.
-func blown(text string, n int) []byte {
-	packed := []byte{}
-	for p := text + "\x00"; p != ""; {
-		k := min(len(p), 32)
-		packed = append(append(packed, byte(k-1)), p[:k]...)
-		p = p[k:]
-	}
-	left := n - len(text) - 1
-	for ; left >= 264; left -= 264 {
-		packed = append(packed, 0xe0, 0xff, 0)
-	}
-	for ; left > 0; left-- {
-		packed = append(packed, 0, 0)
-	}
-	c := snapshot("").raw(0xc3).len(uint64(len(packed))).len(uint64(n))
-	return append(c.b, packed...)
-}
-
 // uncounted returns a listpack of n bytes that has no count and ends at once.
 func uncounted(n int, entries string) []byte {
 	head := []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), 0xff, 0xff}

@@ -158,3 +158,23 @@ func TestContentsOfMuch(t *testing.T) {
 		}
 	}
 }
+
+// blown returns a string of n bytes in LZF that begins with a text and goes on with
+// zeros: 88 bytes for one.
+func blown(text string, n int) []byte {
+	packed := []byte{}
+	for p := text + "\x00"; p != ""; {
+		k := min(len(p), 32)
+		packed = append(append(packed, byte(k-1)), p[:k]...)
+		p = p[k:]
+	}
+	left := n - len(text) - 1
+	for ; left >= 264; left -= 264 {
+		packed = append(packed, 0xe0, 0xff, 0)
+	}
+	for ; left > 0; left-- {
+		packed = append(packed, 0, 0)
+	}
+	c := snapshot("").raw(0xc3).len(uint64(len(packed))).len(uint64(n))
+	return append(c.b, packed...)
+}
