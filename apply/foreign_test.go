@@ -50,6 +50,13 @@ func TestNothingElseIsWrittenOver(t *testing.T) {
 	if u, err := apply.ReadUndo(path); err != nil || u.Plan.ID != p.ID {
 		t.Error(err)
 	}
+	another, was := *p, read(path)
+	another.ID = "another"
+	u, err := apply.OpenUndo(path, &another)
+	if err == nil || !strings.Contains(err.Error(), "it says what another plan has changed") || read(path) != was {
+		t.Errorf("the undo of another plan: %v, and then %.80s", err, read(path))
+	}
+	must(t, u.Close())
 	other := filepath.Join(dir, "another")
 	must(t, os.WriteFile(other, nil, 0o600))
 	must(t, os.Remove(path))

@@ -47,7 +47,7 @@ var goGuards = []mutation.Row{
 		Test: "TestWhatIsNotKeptStays"},
 	{Name: "an undo passes over what was not changed", File: "undo.go", Guard: "if len(left) > 0 && left[0] == i {",
 		Instead: "if len(left) > 0 && i < 0 {", Test: "TestRename"},
-	{Name: "an undo of another plan", File: "undo.go", Guard: "if p.ID != u.Plan.ID {", Instead: "if false {",
+	{Name: "an undo of another plan", File: "undo.go", Guard: "if p.ID != u.Plan.ID {", Instead: "if p == nil {",
 		Test: "TestNothingElseIsWrittenOver"},
 	{Name: "a batch that a second run goes on with is open in whole", File: "listed.go",
 		Guard: "if still || w.at+i < w.doubted {", Instead: "if still {", Test: "TestListedRunsEndTwiceInABatch"},

@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/internal/applytest"
@@ -303,6 +304,15 @@ func TestIdle(t *testing.T) {
 		}
 		change(t, s.URL(), clients, "clean", selection.Request{Globs: []string{"none"}}, apply.KeysOptions{})
 		s.Do("GET", "app:page:1")
+		batch := []source.Key{{Name: []byte("app:page:1")}, {Name: []byte("app:page:2")}, {Name: []byte("app:page:3")}}
+		idle := plan.Decision{Meant: true, Step: plan.Step{Idle: time.Hour}}
+		decisions := []plan.Decision{idle, idle, idle}
+		must(t, apply.Due(t.Context(), clients, batch, decisions))
+		used, gone := idle, idle
+		used.Leave, gone.Meant = plan.NotDue, false
+		if diff := cmp.Diff([]plan.Decision{used, idle, gone}, decisions); diff != "" {
+			t.Errorf("%s: a key that was used, one that was not, and one that is gone: %s", brand, diff)
+		}
 		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 1 ||
 			s.Do("EXISTS", "app:page:1") != int64(1) {
 			t.Errorf("%s: %+v", brand, r.KeyCounts)

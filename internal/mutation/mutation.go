@@ -23,7 +23,7 @@ func All() bool { return os.Getenv("KEYWRIGHT_MUTATIONS") == "all" }
 
 // Run holds that each guard of the package in this folder is written once, and with
 // KEYWRIGHT_MUTATIONS=all (make mutations) takes them out one at a time, with some (make test-all)
-// two that are drawn: a mutant takes up to half a minute to build and to be shown.
+// two that are drawn, while the others are only compiled: a mutant takes up to half a minute to be shown.
 func Run(t *testing.T, rows []Row) { RunIn(t, ".", rows) }
 
 // RunIn executes Run for tests of the package in another folder.
@@ -40,8 +40,10 @@ func RunIn(t *testing.T, pkg string, rows []Row) {
 		text, err := os.ReadFile(file)
 		if n := strings.Count(string(text), r.Guard); err != nil || n != 1 {
 			t.Errorf("%s has %q %d times: the mutation tests nothing (%v)", r.File, r.Guard, n, err)
-		} else if drawn[i] {
-			t.Run(r.Name, func(t *testing.T) { run(t, pkg, file, strings.Replace(string(text), r.Guard, r.Instead, 1), r.Test) })
+		} else if mutant := strings.Replace(string(text), r.Guard, r.Instead, 1); drawn[i] {
+			t.Run(r.Name, func(t *testing.T) { run(t, pkg, file, mutant, r.Test) })
+		} else if len(drawn) > 0 {
+			t.Run(r.Name, func(t *testing.T) { compile(t, file, mutant) })
 		}
 	}
 }
@@ -58,8 +60,8 @@ func draw(t *testing.T, rows []Row) map[int]bool {
 	return drawn
 }
 
-// run executes one test of a package, of which one file has another text.
-func run(t *testing.T, pkg, file, text, test string) {
+// overlay returns a file that tells go that another file has this text.
+func overlay(t *testing.T, file, text string) string {
 	dir := t.TempDir()
 	mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
@@ -71,7 +73,22 @@ func run(t *testing.T, pkg, file, text, test string) {
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay,
+	return overlay
+}
+
+// compile compiles the package of a file that has another text.
+func compile(t *testing.T, file, text string) {
+	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay(t, file, text), ".")
+	command.Dir = filepath.Dir(file)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("it does not compile: %v\n%.2000s", err, out)
+	}
+}
+
+// run executes one test of a package, of which one file has another text.
+func run(t *testing.T, pkg, file, text, test string) {
+	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay",
+		overlay(t, file, text),
 		"-run", "^"+test+"$", pkg)
 	command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1", "ALL_TESTS=1")
 	out, err := command.CombinedOutput()
