@@ -151,7 +151,7 @@ func TestCanonicalForms(t *testing.T) {
 func TestTexts(t *testing.T) {
 	for text, want := range map[string]string{"": `""`, "a\"b\\c": `"a\"b\\c"`, "\n\t\r": `"\n\t\r"`,
 		"\x00\x1f": `"\u0000\u001f"`,
-		"é가😀\x7f": "\"é가😀\x7f\"", "</script>": `"</script>"`} {
+		"é가😀\x7f":  "\"é가😀\x7f\"", "</script>": `"</script>"`} {
 		got := Quote([]byte("x"), text)
 		if string(got) != "x"+want || TextOf(got[1:]) != text || string(Unquote(got[1:])) != text {
 			t.Errorf("%q: %s", text, got)
