@@ -2,6 +2,7 @@ package finding
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -57,7 +58,8 @@ func NewBaseline(findings []Finding) Baseline {
 
 func (b *Baseline) sort() {
 	slices.SortFunc(b.Findings, func(x, y BaselineEntry) int {
-		return strings.Compare(x.Code+x.Entry+x.Message+x.Group, y.Code+y.Entry+y.Message+y.Group)
+		return cmp.Or(strings.Compare(x.Code+x.Entry+x.Message+x.Group, y.Code+y.Entry+y.Message+y.Group),
+			strings.Compare(x.File, y.File))
 	})
 }
 

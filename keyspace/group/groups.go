@@ -107,10 +107,11 @@ func (g *grouper[T, P]) follow(nodes []*node[T], first bool) []place[T] {
 	evidence := newEvidence[T, P](words, out[text])
 	for _, w := range words {
 		name := w.name
-		switch {
-		case evidence.tenants[w]:
+		switch tenants := evidence.tenants[w]; {
+		case !tenants && !evidence.isValue(w), g.knows(w):
+		case tenants:
 			name = tenant
-		case evidence.isValue(w) && !g.knows(w):
+		default:
 			name = skeleton(name)
 		}
 		p := out[name]

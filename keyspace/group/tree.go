@@ -319,7 +319,7 @@ func (t *Tree[T, P]) Rows() iter.Seq[Row[T]] {
 			return true
 		}
 		for _, r := range slices.SortedFunc(maps.Keys(t.roots), compareRoots) {
-			if !walk(r, t.roots[r], nil, nil) {
+			if !walk(r, t.roots[r], nil, make([]int64, 0, maxDepth+1)) { // one array for all, which is cleared
 				return
 			}
 		}

@@ -203,7 +203,12 @@ const (
 func UnixS(t time.Time) (reason string) { return Int(t.Unix(), 0, maxUnixS) }
 
 // UnixMS says why t cannot stand for a Unix time in milliseconds.
-func UnixMS(t time.Time) (reason string) { return Int(t.UnixMilli(), 0, maxUnixMS) }
+func UnixMS(t time.Time) (reason string) {
+	if s := t.Unix(); s < 0 || s > maxUnixMS/1000 { // its milliseconds may be beyond 64 bits
+		return outside(0, maxUnixMS)
+	}
+	return ""
+}
 
 // ParseUnixS reads a Unix time in seconds.
 func ParseUnixS(s string) (t time.Time, ok bool) {

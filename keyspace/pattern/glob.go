@@ -45,16 +45,22 @@ func (p *Pattern) ACLGlob() (glob string, exact bool) {
 	plain := p.ScanGlob()
 	clean := make([]byte, 0, len(plain))
 	for i := 0; i < len(plain); {
-		r, size := utf8.DecodeRuneInString(plain[i:])
-		if r <= ' ' || r == '"' || r == '\'' || r == 0x7f || r == utf8.RuneError && size == 1 {
-			clean = append(clean, '?') // one for each byte
+		_, size := globStep(plain[i:])
+		if size == 1 { // no class and no escape: there a question mark would be itself
+			_, size = utf8.DecodeRuneInString(plain[i:])
+		}
+		if item := plain[i : i+size]; !utf8.ValidString(item) || strings.ContainsFunc(item, notInACL) {
+			clean = append(clean, '?') // one for each byte of a key
 		} else {
-			clean = append(clean, plain[i:i+size]...)
+			clean = append(clean, item...)
 		}
 		i += size
 	}
 	return string(clean), exact && string(clean) == plain
 }
+
+// notInACL reports whether the rules of an ACL cannot have a character.
+func notInACL(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == 0x7f }
 
 func star(b *strings.Builder) {
 	if !strings.HasSuffix(b.String(), "*") || strings.HasSuffix(b.String(), `\*`) {

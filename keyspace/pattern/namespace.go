@@ -59,11 +59,19 @@ func Moved(text, from, to string) string {
 // tagInNamespace returns where the namespace begins in the hash tag of a pattern, -1 if
 // it does not, or if a placeholder comes first.
 func tagInNamespace(text, name string) int {
-	at := strings.IndexByte(text, '{')
-	if at < 0 || at > 0 && text[at-1] == '\\' || !strings.HasPrefix(text[at:], "{#") || !InNamespace(text[at+2:], name) {
-		return -1
+	for at := 0; at < len(text); at++ {
+		switch rest := text[at:]; {
+		case strings.HasPrefix(rest, `\{`), len(rest) >= 4 && strings.EqualFold(rest[:4], `\x7b`):
+			return -1 // a literal brace opens the tag
+		case rest[0] == '\\':
+			at++
+		case strings.HasPrefix(rest, "{#") && InNamespace(rest[2:], name):
+			return at + 2
+		case rest[0] == '{':
+			return -1
+		}
 	}
-	return at + 2
+	return -1
 }
 
 // Namespaced returns the elements of the pattern with the namespace cut out of the

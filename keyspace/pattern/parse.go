@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/keyspace/internal/automaton"
 	"github.com/keywright/keywright/keyspace/scalar"
@@ -54,7 +56,11 @@ func (s *parser) parse() (*Pattern, *SyntaxError) {
 		}
 	}
 	if s.tagOpen >= 0 {
-		return nil, s.fault(s.tagOpen, 2, "the hash tag {# has no closing }", s.text+"}")
+		proposal := s.text + "}"
+		if s.at == s.tagOpen+2 {
+			proposal = "" // the tag would be empty
+		}
+		return nil, s.fault(s.tagOpen, 2, "the hash tag {# has no closing }", proposal)
 	}
 	s.flush()
 	s.out.text = s.text
@@ -128,8 +134,11 @@ func (s *parser) placeholder() *SyntaxError {
 	length := strings.IndexByte(s.text[from:], '}')
 	if length < 0 {
 		proposal := ""
-		if identifier(s.text[from+1:]) == s.text[from+1:] {
+		if name := s.text[from+1:]; name != "" && identifier(name) == name {
 			proposal = s.text + "}"
+			if s.tagOpen >= 0 {
+				proposal += "}"
+			}
 		}
 		return s.fault(from, len(s.text)-from, "the placeholder has no closing }; a literal brace is written \\{", proposal)
 	}
@@ -181,7 +190,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 			proposal := ""
 			if inner := strings.Trim(name, "{"); inner != name && identifier(inner) == inner {
 				proposal = "{" + inner + "}"
-			} else if bare, typ, typed := strings.Cut(name, ":"); typed {
+			} else if bare, typ, _ := strings.Cut(name, ":"); typ != "" && bare != "" && identifier(bare) == bare {
 				proposal = fmt.Sprintf("{%s} with vars: {%s: %s}", bare, bare, strings.TrimSpace(typ))
 			} else if better := identifier(name); better != "" {
 				proposal = "{" + better + "}"
@@ -190,12 +199,14 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 				fmt.Sprintf("{%s} is not a name: letters, digits and _ only, not beginning with a digit", name), proposal)
 		}
 	}
-	for _, p := range s.out.places {
-		if p.Name == name {
-			return s.fault(from, length,
-				fmt.Sprintf("{%s} is there twice in the pattern; each placeholder has one value and one place", name),
-				"{"+name+"_2}")
+	if s.out.Has(name) {
+		free := 2
+		for s.out.Has(name + "_" + strconv.Itoa(free)) {
+			free++
 		}
+		return s.fault(from, length,
+			fmt.Sprintf("{%s} is there twice in the pattern; each placeholder has one value and one place", name),
+			"{"+name+"_"+strconv.Itoa(free)+"}")
 	}
 	return nil
 }
@@ -236,7 +247,11 @@ func (s *parser) finish() *SyntaxError {
 		return s.fault(0, len(s.text),
 			fmt.Sprintf("the pattern has %d placeholders; the limit is %d", n, MaxPlaceholders), "")
 	}
-	if n := 1 + strings.Count(s.text, string(scalar.Separator)); n > MaxSegments {
+	segments := 1
+	for _, e := range p.elems { // an escape may be a separator, too
+		segments += strings.Count(e.Literal, string(scalar.Separator))
+	}
+	if n := segments; n > MaxSegments {
 		return s.fault(0, len(s.text), fmt.Sprintf("the pattern has %d segments; the limit is %d", n, MaxSegments), "")
 	}
 	p.protectTag()
@@ -325,11 +340,25 @@ func (s *parser) narrower() string {
 		next := p.elems[i+1]
 		if e.Placeholder >= 0 && p.places[e.Placeholder].Type.Kind == scalar.Text && next.Literal != "" &&
 			next.Literal[0] != scalar.Separator {
-			return fmt.Sprintf("vars: %s: /[^:%s]+/", p.places[e.Placeholder].Name,
-				strings.ReplaceAll(next.Literal[:1], "-", `\-`))
+			return fmt.Sprintf("vars: %s: /[^:%s]+/", p.places[e.Placeholder].Name, inClass(next.Literal))
 		}
 	}
 	return ""
+}
+
+// inClass returns the first character of a text as it is in a class of characters; nothing for a byte that is no
+// UTF-8, which no class holds.
+func inClass(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return ""
+	case strings.ContainsRune(`\]^-/[`, r):
+		return `\` + text[:1]
+	case !unicode.IsPrint(r):
+		return fmt.Sprintf(`\x{%x}`, r)
+	}
+	return text[:size]
 }
 
 func (s *parser) fault(offset, length int, message, proposal string) *SyntaxError {

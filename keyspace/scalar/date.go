@@ -40,7 +40,7 @@ func checkLayout(layout string) string {
 		seen[part] = true
 	}
 	if !seen["YYYY"] && !seen["MM"] && !seen["DD"] && !seen["HH"] {
-		return fmt.Sprintf("the layout %q has none of %s", layout, strings.Join(dateTokens, ", "))
+		return fmt.Sprintf("the layout %q has none of %s", layout, strings.Join(dateTokens[:4], ", "))
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,16 +124,11 @@ func (t Type) keyExpr() (automaton.Expr, error) {
 // spellsColon reports whether a regular expression names the colon itself,
 // other than in the syntax of a group or a character class.
 func spellsColon(expr string) bool {
-	for _, syntax := range []string{"(?:", "[:", ":]"} {
-		expr = strings.ReplaceAll(expr, syntax, "")
-	}
-	if i := strings.Index(expr, "(?"); i >= 0 { // (?i:…)
-		if j := strings.IndexAny(expr[i:], ":)"); j > 0 && expr[i+j] == ':' {
-			expr = expr[:i] + expr[i+j+1:]
-		}
-	}
-	return strings.ContainsRune(expr, Separator)
+	return strings.ContainsRune(syntaxOfColon.ReplaceAllString(expr, ""), Separator)
 }
+
+// syntaxOfColon matches an escape of another character, the beginning of a group as (?i: and a class as [:alpha:].
+var syntaxOfColon = regexp.MustCompile(`\\[^:]|\(\?[a-zA-Z-]*:|\[:\^?[a-z]+:\]`)
 
 // LastSecond is the last second of the year 9999, as a Unix time: the last that a
 // timestamp and every language's own type of a time can say.

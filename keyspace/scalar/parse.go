@@ -60,8 +60,8 @@ func (p *parser) head() (Type, error) {
 		return p.enum(from, word)
 	}
 	p.nextToken()
-	if _, next := p.peek(); strings.HasPrefix(next, "|") {
-		return Type{}, p.fault(p.at+1, "the values of an enum are written without spaces: a|b|c", "")
+	if at, next := p.peek(); strings.HasPrefix(next, "|") {
+		return Type{}, p.fault(at, "the values of an enum are written without spaces: a|b|c", "")
 	}
 	if kind, ok := words[word]; ok {
 		return p.arguments(Type{Kind: kind})
@@ -150,7 +150,11 @@ func (p *parser) textArguments(t Type) (Type, error) {
 func (p *parser) interval(t Type, from int, word string) (Type, error) {
 	lo, hi, ok := strings.Cut(word, "..")
 	if !ok {
-		return t, p.fault(from, strconv.Quote(word)+" is not a range; expected one like 1..5, 0.. or ..9", "0.."+word)
+		proposal := "0.." + word
+		if _, err := strconv.ParseUint(word, 10, 63); err != nil {
+			proposal = "1..5"
+		}
+		return t, p.fault(from, strconv.Quote(word)+" is not a range; expected one like 1..5, 0.. or ..9", proposal)
 	}
 	var err1, err2 error
 	if t.HasMin = lo != ""; t.HasMin {
@@ -198,7 +202,11 @@ func (p *parser) regexp(from int) (Type, error) {
 		}
 	}
 	if end >= len(p.text) {
-		return Type{}, p.fault(from, "the expression has no closing slash", p.text+"/")
+		proposal := p.text + "/"
+		if end > len(p.text) { // it would be escaped
+			proposal = ""
+		}
+		return Type{}, p.fault(from, "the expression has no closing slash", proposal)
 	}
 	t := Type{Kind: Regexp, Expr: p.text[from+1 : end]}
 	p.at = end + 1

@@ -120,7 +120,7 @@ func (h *hasher) elements(all [][]byte) error {
 			h.pair(all[i], value)
 		}
 	default:
-		return fmt.Errorf("a %s cannot be compared in parts", h.kind)
+		return fmt.Errorf("its type cannot be compared in parts: %s", h.kind)
 	}
 	return nil
 }

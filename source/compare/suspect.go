@@ -181,8 +181,8 @@ func (c *comparison) differs(s *suspect, what What) error {
 		return nil
 	}
 	c.report.count(s.entry, func(n *Figures) *int64 { return n.of(what) })
-	d := Difference{What: what, Key: Key{s.key.DB, slices.Clone(s.key.Name)}, AtB: c.To(s.key), Entry: s.entry, A: s.a,
-		B: s.b, Why: cmp.Or(s.whyA, s.whyB)}
+	k := Key{s.key.DB, slices.Clone(s.key.Name)} // the name is in a buffer that is used again
+	d := Difference{What: what, Key: k, AtB: c.To(k), Entry: s.entry, A: s.a, B: s.b, Why: cmp.Or(s.whyA, s.whyB)}
 	if what == Unclear && d.Why == "" {
 		d.Why = "the type of its encoding is not known to this program, and its bytes differ"
 	}

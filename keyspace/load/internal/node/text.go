@@ -111,6 +111,7 @@ var traps = []struct {
 	code, message, fix string
 }{
 	{"cannot start any token", regexp.MustCompile(`^ *\t`), "KW002", "a tab cannot indent YAML", "indent with spaces"},
+	{"a tab character that violates indentation", nil, "KW002", "a tab cannot indent YAML", "indent with spaces"},
 	{"cannot start any token", nil, "KW002", "a value cannot begin with @, ` or %", "put quotes around it"},
 	{"directive", nil, "KW002", "a line cannot begin with %", "put quotes around it"},
 	{"unknown anchor", nil, "KW002", "a value that begins with * is an alias to YAML",

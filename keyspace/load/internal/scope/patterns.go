@@ -42,11 +42,7 @@ func (s *Scope) Pattern(d *Document, n *yaml.Node, what string,
 		if fault.Ambiguous != nil {
 			code = "KW102"
 		}
-		fix := node.Proposal(fault.Proposal)
-		if strings.Contains(fault.Proposal, "{}") || strings.Trim(fault.Proposal, "{}_") == "" {
-			fix = "" // nothing of a name was there to propose
-		}
-		d.Report(code, d.Within(n, fault.Offset, fault.Length), fix, "%s: %s", what, fault.Message)
+		d.Report(code, d.Within(n, fault.Offset, fault.Length), node.Proposal(fault.Proposal), "%s: %s", what, fault.Message)
 		return nil
 	}
 	if !s.affordsPattern(p) {

@@ -30,11 +30,11 @@ var conversions = map[string]conversion{
 	"id":    {toID, back(func(_ *route.Term, d Datum) (Datum, string) { return Datum{Kind: Text, Text: d.Text}, "" })},
 	"place": {nil, func(*route.Term, Datum) ([]Datum, string) { return nil, "" }}, // eval knows the place
 	"iso8601": {one(Text, readISO),
-		back(func(_ *route.Term, d Datum) (Datum, string) { return asInstant(d, time.Second, isoText) })},
+		back(func(_ *route.Term, d Datum) (Datum, string) { return asInstant(d, isoText) })},
 	"unix_s": {one(Number, readUnix(time.Second)),
-		back(func(_ *route.Term, d Datum) (Datum, string) { return asInstant(d, time.Second, unixText(time.Second)) })},
+		back(func(_ *route.Term, d Datum) (Datum, string) { return asInstant(d, unixText(time.Second)) })},
 	"unix_ms": {one(Number, readUnix(time.Millisecond)), back(func(_ *route.Term, d Datum) (Datum, string) {
-		return asInstant(d, time.Millisecond, unixText(time.Millisecond))
+		return asInstant(d, unixText(time.Millisecond))
 	})},
 	"minutes": {toMinutes, fromMinutes},
 	"slug":    {one(Text, toSlug), nil},
@@ -180,7 +180,7 @@ func unixText(unit time.Duration) func(time.Time) Datum {
 }
 
 // asInstant reads a stored time: the number of its type, or a timestamp.
-func asInstant(d Datum, _ time.Duration, write func(time.Time) Datum) (Datum, string) {
+func asInstant(d Datum, write func(time.Time) Datum) (Datum, string) {
 	if d.Kind != Instant {
 		return Datum{}, "is no time"
 	}

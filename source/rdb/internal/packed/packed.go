@@ -138,13 +138,20 @@ func WalkListpack(p []byte, each func([]byte) bool) bool {
 	return len(p) > 0
 }
 
-// BackSize returns the bytes of the length after an entry, seven bits each.
+// BackSize returns the bytes of the length after an entry, seven bits each. As the servers count them the largest
+// number that two, three or four bytes could hold takes one more.
 func BackSize(size int) int {
-	n := 1
-	for ; size > 127; size >>= 7 {
-		n++
+	switch {
+	case size < 1<<7:
+		return 1
+	case size < 1<<14-1:
+		return 2
+	case size < 1<<21-1:
+		return 3
+	case size < 1<<28-1:
+		return 4
 	}
-	return n
+	return 5
 }
 
 // listpackEntry returns the entry p begins with, and its bytes without the length

@@ -19,7 +19,7 @@ import (
 const MaxContiguous = 16 << 20
 
 // Window represents the part of the input that is in memory. The first error sticks:
-// every later read gives zeros, so that a parser may check once per record.
+// what is read after it are zeros or bytes without a meaning, so that a parser may check once per record.
 type Window struct {
 	Blocks *blockReader
 	Buf    []byte
