@@ -40,7 +40,8 @@ var (
 )
 
 // steps lists the words of the options of a ranking.
-var steps = map[parts.Constant]ranking.Step{"Hour": ranking.Hour, "Day": ranking.Day, "Month": ranking.Month}
+var steps = map[parts.Constant]ranking.Step{"Hour": ranking.Hour, "Day": ranking.Day, "Month": ranking.Month,
+	"Year": ranking.Year}
 
 // RankingAt returns the ranking with this key, which is one of k. What it holds is not looked at.
 func RankingAt(c *keywright.Client, ks *keyspace.Keyspace, k *keyspace.Key, key string) *Ranking {

@@ -172,12 +172,15 @@ func (t *TTL) bounds(w ttlToken) *TTLError {
 func (t *TTL) jitter(w ttlToken) *TTLError {
 	digits, ok := strings.CutSuffix(w.text[1:], "%")
 	percent, err := strconv.ParseFloat(digits, 64)
-	if !ok || err != nil || strings.Trim(digits, "0123456789.") != "" || percent <= 0 || percent > 50 {
+	if !ok || err != nil || strings.Trim(digits, "0123456789.") != "" || percent < leastJitter || percent > 50 {
 		return w.fault("as in 10m ~10%", "%q is not a jitter of above 0%% and at most 50%%", w.text)
 	}
 	t.Jitter = percent / 100
 	return nil
 }
+
+// leastJitter says how many percent the least jitter is that the canonical text can say.
+const leastJitter = 0.0001
 
 func (t TTL) canonical() string {
 	text := FormatDuration(t.Default)

@@ -23,9 +23,11 @@ func TestParseTTL(t *testing.T) {
 		"60m":   {Policy: TTLExpires, Default: time.Hour, Text: "1h"},
 		"15m in 1m..24h": {Policy: TTLExpires, Default: 15 * time.Minute, Min: time.Minute, Max: 24 * time.Hour,
 			Text: "15m in 1m..1d"},
-		"10m ~10%":    {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.1, Text: "10m ~10%"},
-		"10m ~2.5%":   {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.025, Text: "10m ~2.5%"},
-		"30m sliding": {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Text: "30m sliding"},
+		"10m ~10%":     {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.1, Text: "10m ~10%"},
+		"10m ~2.5%":    {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.025, Text: "10m ~2.5%"},
+		"10m ~0.0001%": {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.000001, Text: "10m ~0.0001%"},
+		"10m ~50%":     {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.5, Text: "10m ~50%"},
+		"30m sliding":  {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Text: "30m sliding"},
 		"30m  sliding ~5%": {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Jitter: 0.05,
 			Text: "30m ~5% sliding"},
 		"30m ~5% in 1m..1h": {Policy: TTLExpires, Default: 30 * time.Minute, Min: time.Minute, Max: time.Hour,
@@ -52,6 +54,9 @@ func TestParseTTLRefuses(t *testing.T) {
 		"1m1h":                   {0, 4, `"1m1h" has its units out of order`, ""},
 		"10m ~NaN%":              {4, 5, `"~NaN%" is not a jitter of above 0% and at most 50%`, ""},
 		"10m ~1e1%":              {4, 5, `"~1e1%" is not a jitter of above 0% and at most 50%`, ""},
+		"10m ~0%":                {4, 3, `"~0%" is not a jitter of above 0% and at most 50%`, ""},
+		"10m ~0.00009%":          {4, 9, `"~0.00009%" is not a jitter of above 0% and at most 50%`, ""},
+		"10m ~50.00001%":         {4, 10, `"~50.00001%" is not a jitter of above 0% and at most 50%`, ""},
 		"10m ~":                  {4, 1, `"~" is not a jitter of above 0% and at most 50%`, ""},
 		"10m s":                  {4, 1, "a unit without a number", ""},
 		"10m in 1m..5x":          {11, 2, `"5x" has no unit "x"`, ""},
@@ -117,7 +122,7 @@ func TestLiveMax(t *testing.T) {
 
 func FuzzParseTTL(f *testing.F) {
 	for _, seed := range []string{"30s", "15m in 1m..24h", "10m ~10%", "30m sliding", "none",
-		"1h30m ~2.5% in 1s..2w sliding", "~%", "in", "\x00"} {
+		"1h30m ~2.5% in 1s..2w sliding", "1m ~0.00001%", "1m ~33.33333%", "~%", "in", "\x00"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -132,4 +137,40 @@ func FuzzParseTTL(f *testing.F) {
 			t.Fatalf("%q: %+v", text, fault)
 		}
 	})
+}
+
+// TestTTLFixes: a ttl that is almost one is said as it was meant, another one what may be written there.
+func TestTTLFixes(t *testing.T) {
+	const units, after = "the units are ms, s, m, h, d, w", "after the duration come `in 1m..24h`, `~10%` or `sliding`"
+	for text, want := range map[string]string{
+		"30 s": "did you mean 30s?", "5 minutes": "did you mean 5m?", "5minutes": "did you mean 5m?",
+		"5min": "did you mean 5m?", "5Min": "did you mean 5m?", "5H": "did you mean 5h?", "1DAY": "did you mean 1d?",
+		"1m..5m": "did you mean 1m in 1m..5m?", "5m..1m": "did you mean 1m in 1m..5m?",
+		"1m..1m": "did you mean 1m in 1m..1m?", "1m..5x": units, "1m.. 5m": units,
+		"x..5m": "write a duration like 30s, 15m, 24h or 7d", "30": "30s for seconds? 30ms for milliseconds?",
+		"30 s sliding": "30s for seconds? 30ms for milliseconds?", "5 5m": "5s for seconds? 5ms for milliseconds?",
+		"1h 30m": after, "5m 3": after, "10m s": "did you mean 10ms?",
+		"10s s":              "write number and unit without a space, as in 30s",
+		"s m":                "write a duration like 30s, 15m, 24h or 7d",
+		"999999999999 weeks": "999999999999s for seconds? 999999999999ms for milliseconds?",
+		"0 s":                "write a duration like 30s, or none for a key that must never expire",
+		"-5m":                "write a duration like 30s", "1y": "write 365d", "3mo": "a month has no fixed length; write 30d",
+		"7us": "Redis counts in milliseconds: 1ms is the least", "106000d": "write none for a key that must never expire",
+		"1.5h":   "use a smaller unit, as in 90m for one hour and a half",
+		"1h1h":   "write the larger unit first, each once, as in 1h30m",
+		"10m in": "as in 15m in 1m..24h", "10m in 5m": "as in 15m in 1m..24h", "10m in ..5m": "as in 15m in 1m..24h",
+		"10m in 5m..": "as in 15m in 1m..24h", "10m in 5m..1m": "1m..5m?",
+		"10m in 1m..2m": "widen the range, or move the default", "10m ~60%": "as in 10m ~10%",
+		"10m sliding sliding": "remove one of them", "none sliding": "write a duration like 30s, 15m, 24h or 7d",
+		"": "write a duration like 30s, or none, or any",
+	} {
+		_, err := ParseTTL(text)
+		var fault *TTLError
+		if !errors.As(err, &fault) || fault.Fix != want {
+			t.Errorf("%q: %#v, not %q", text, fault, want)
+		}
+	}
+	if d, err := ParseDuration("5 m"); d != 0 || err == nil || err.Error() != `"5 m" has no unit " m"` {
+		t.Errorf("%v, %v", d, err)
+	}
 }

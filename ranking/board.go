@@ -1,5 +1,5 @@
 // Package ranking is leaderboards over periods: one sorted set per hour, day,
-// week or month, which gets its TTL with its first increment; top, rank and
+// week, month or year, which gets its TTL with its first increment; top, rank and
 // neighbours under a declared rule for ties; and windows over the last periods,
 // added up on the server and cached under a declared key.
 //
@@ -44,8 +44,8 @@ const (
 	ByMember Ties = iota
 	// FirstToReach: the member that reached the score earlier, by the server's clock in seconds; within a second,
 	// ByMember. The time is the fraction of the stored score, so scores are whole and smaller: up to 2^40 in an hour,
-	// 2^36 in a day, 2^33 in a week, 2^31 in a month. A write after the period counts as in its last second. There are
-	// no windows over such periods.
+	// 2^36 in a day, 2^33 in a week, 2^31 in a month, 2^28 in a year. A write after the period counts as in its last
+	// second. There are no windows over such periods.
 	FirstToReach
 )
 

@@ -48,6 +48,11 @@ var (
 		Add:     func(t time.Time, n int) time.Time { return noon(noon(t, 0, 1-t.Day()), n, 0) },
 		Longest: 31*24*time.Hour + time.Hour,
 	}
+	Year = Step{
+		Begin:   func(t time.Time) time.Time { return midnight(newYear(t)) },
+		Add:     func(t time.Time, n int) time.Time { return noon(newYear(t), 12*n, 0) },
+		Longest: 366*24*time.Hour + time.Hour,
+	}
 )
 
 // thisHour and thisDay are how long ago an hour or a day began by the clock.
@@ -119,5 +124,8 @@ func noon(t time.Time, months, days int) time.Time {
 	y, m, d := t.Date()
 	return time.Date(y, m+time.Month(months), d+days, 12, 0, 0, 0, t.Location())
 }
+
+// newYear returns noon of the first day of the year.
+func newYear(t time.Time) time.Time { return noon(t, 1-int(t.Month()), 1-t.Day()) }
 
 func midnight(t time.Time) time.Time { return begin(t, thisDay) }

@@ -22,7 +22,8 @@ func TestPeriodsHaveNoGaps(t *testing.T) {
 	steps := map[string]struct {
 		step   Step
 		layout string
-	}{"hour": {Hour, "2006-01-02T15"}, "day": {Day, time.DateOnly}}
+	}{"hour": {Hour, "2006-01-02T15"}, "day": {Day, time.DateOnly}, "month": {Month, "2006-01"},
+		"year": {Year, "2006"}}
 	rapid.Check(gate.Fixed(t), func(rt *rapid.T) {
 		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(rt, "zone"))
 		if err != nil {

@@ -59,7 +59,7 @@ func (g *generator) allTopics() {
 // name of its codec.
 func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string,
 	fields []field, codec string) {
-	codec = strings.ToLower(suffix) + "_" + code.name
+	codec = g.names.Take(strings.ToLower(suffix) + "_" + code.name)
 	make := ""
 	if len(list) > 0 {
 		typ = g.names.Take(code.name + suffix)

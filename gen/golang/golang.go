@@ -118,7 +118,8 @@ func newGenerator(ks *keyspace.Keyspace) *generator {
 
 func packageName(name string) string {
 	name = strings.Join(gen.Words(name), "")
-	if name == "" || name[0] >= '0' && name[0] <= '9' || reserved(name) {
+	if name == "" || name[0] >= '0' && name[0] <= '9' || reserved(name) ||
+		name == "documentation" { // the go command ignores files of a package documentation
 		name += "keys"
 	}
 	if name[0] >= '0' && name[0] <= '9' {
@@ -244,20 +245,24 @@ var taken = strings.Fields(
 	`k b ok err ctx rest part name text args keys batch op keywright key typed value context json math strconv strings time
 	any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false float32 float64 imag int int8 int16 int32 int64 iota
 	len make max min new nil panic reason parts print println real recover rune string true uint uint8 uint16 uint32 uint64 uintptr init main options
-	cmp cache counter errors event limit lock queue ranking weights end t board name r field member migrate repository`)
+	cmp cache counter entity errors event limit lock queue ranking weights end t board name r field member migrate repository
+	s spec v`)
 
 func reserved(name string) bool { return token.IsKeyword(name) || slices.Contains(taken, name) }
 
 // exported returns the name of a type, function or field: product_detail →
 // ProductDetail, product_id → ProductID.
 func exported(name string) string {
-	out := gen.Camel(gen.Words(name), func(w string) string {
+	return identifier(camel(gen.Words(name)), "X")
+}
+
+func camel(words []string) string {
+	return gen.Camel(words, func(w string) string {
 		if slices.Contains(initialisms, w) {
 			return strings.ToUpper(w)
 		}
 		return gen.Title(w)
 	})
-	return identifier(out, "X")
 }
 
 // unexported returns the name of a parameter: productId → productID.
@@ -266,10 +271,7 @@ func unexported(name string) string {
 	if len(words) == 0 {
 		return "x"
 	}
-	out := identifier(words[0]+strings.TrimPrefix(exported(strings.Join(words[1:], "_")), "X"), "x")
-	if len(words) == 1 {
-		out = identifier(words[0], "x")
-	}
+	out := identifier(words[0]+camel(words[1:]), "x")
 	if reserved(out) {
 		out += "_"
 	}
@@ -281,14 +283,6 @@ func unexported(name string) string {
 func identifier(s, front string) string {
 	if s == "" || !token.IsIdentifier(s) && !token.IsKeyword(s) || front == "X" && !token.IsExported(s) {
 		s = front + s
-	}
-	if !token.IsIdentifier(s) && !token.IsKeyword(s) {
-		s = front + strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-				return r
-			}
-			return '_'
-		}, s)
 	}
 	return s
 }

@@ -252,10 +252,7 @@ func fieldHandle(f field, readOnly, partial bool) (typ, make string) {
 }
 
 func (g *generator) mapHandle(c *keyCode, k *keyspace.Key) {
-	f, v := g.stored(c.name+"_field", k.Field, false), g.sealed(c.name+"_value", k.Item)
-	if !comparable(f.typ) { // bytes and JSON as names of fields are text to a Go map
-		f = stored{typ: "string", codec: g.use(module+"/value") + ".Text(0)"}
-	}
+	f, v := g.mapKey(c, k), g.sealed(c.name+"_value", k.Item)
 	fields, values := g.codecOf("field", c, f), g.codecOf("value", c, v)
 	list := "(%s, &" + fields + ", &" + values + ")"
 	if k.Item != nil && k.Item.Kind == scalar.Int && !k.Item.Encrypted {
@@ -265,8 +262,13 @@ func (g *generator) mapHandle(c *keyCode, k *keyspace.Key) {
 	g.method(c, k, "typed.Map["+f.typ+", "+v.typ+"]", "typed.NewMap"+list)
 }
 
-func comparable(typ string) bool {
-	return typ != "[]byte" && !strings.HasSuffix(typ, ".RawMessage") && !strings.HasSuffix(typ, ".Sealed")
+// mapKey gives the Go side of the names of fields: bytes and JSON are text to a Go map.
+func (g *generator) mapKey(c *keyCode, k *keyspace.Key) stored {
+	t := k.Field
+	if t != nil && (t.Kind == scalar.Bytes || t.Kind == scalar.JSON || t.Encrypted) {
+		t = nil
+	}
+	return g.stored(c.name+"_field", t, false)
 }
 
 func (g *generator) streamHandle(c *keyCode, k *keyspace.Key) {

@@ -38,6 +38,7 @@ func (g *generator) key(name, entry string, p *pattern.Pattern) *keyCode {
 	for i := range pattern.MaxPlaceholders { // what the parser calls its own
 		scope.Take(partName(i))
 		scope.Take(fmt.Sprintf("end%d", i))
+		scope.Take(fmt.Sprintf("err%d", i)) // and the specification of an entity its own
 	}
 	for i, place := range p.Placeholders() {
 		out := param{name: scope.Take(unexported(place.Name), taken...), place: place, typ: g.placeholderType(name, place)}

@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/keyspace/pattern"
@@ -39,7 +40,11 @@ func (g *generator) allowed() string {
 		return "nil"
 	}
 	if t.Kind == scalar.Enum {
-		return fmt.Sprintf("func(name string) string { return key.OneOf(name, %s) }", words(*t, false))
+		list := words(*t, false)
+		if !slices.Contains(t.Values, g.space.Default) {
+			list = quote(g.space.Default) + ", " + list
+		}
+		return fmt.Sprintf("func(name string) string { return key.OneOf(name, %s) }", list)
 	}
 	return fmt.Sprintf("func(name string) string {\nif name == %s {\nreturn \"\"\n}\nreturn %s.Text(name, false)\n}",
 		quote(g.space.Default), g.scalarVar(*t))

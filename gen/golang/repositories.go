@@ -77,10 +77,7 @@ var repositoryForms = map[keyspace.RecordKind]func(*generator, *keyCode, *keyspa
 		return "repository.Value[" + typ + "]", "", "repository.NewValue(%s, &value_" + c.name + ")"
 	},
 	keyspace.FieldRecord: func(g *generator, c *keyCode, k *keyspace.Key) (string, string, string) {
-		f, v := g.stored(c.name+"_field", k.Field, false), g.sealed(c.name+"_value", k.Item)
-		if !comparable(f.typ) {
-			f.typ = "string"
-		}
+		f, v := g.mapKey(c, k), g.sealed(c.name+"_value", k.Item)
 		return "repository.Value[" + v.typ + "]", "field " + f.typ,
 			"repository.NewField(%s, field, &field_" + c.name + ", &value_" + c.name + ")"
 	},

@@ -233,7 +233,7 @@ func (e *enums) take(g *generator, owner string, t scalar.Type) string {
 	}
 	out := &enum{name: g.names.Take(exported(owner), taken...), doc: owner, words: t.Values}
 	for _, w := range t.Values {
-		out.names = append(out.names, g.names.Take(out.name+strings.TrimPrefix(exported(w), "X"), out.name))
+		out.names = append(out.names, g.names.Take(out.name+camel(gen.Words(w)), out.name))
 	}
 	e.names[key] = out
 	e.list = append(e.list, out)

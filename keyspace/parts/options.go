@@ -123,7 +123,7 @@ func step(layout string) Constant {
 			return s.step
 		}
 	}
-	return "Day"
+	return "Year"
 }
 
 func entity(l *list, e *keyspace.Entry) {

@@ -19,7 +19,7 @@ func Break(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		from := raw
-		raw = raw != (strings.Count(line, "`")%2 == 1)
+		raw = open(line, raw)
 		if !from && !raw && utf8.RuneCountInString(line) > columns {
 			line = shorter(line)
 		}
@@ -27,6 +27,29 @@ func Break(text string) string {
 		out.WriteByte('\n')
 	}
 	return out.String()
+}
+
+// open reports whether a text of several lines is open after a line; raw: it is before it.
+func open(line string, raw bool) bool {
+	var quote byte
+	if raw {
+		quote = '`'
+	}
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case quote != 0 && c == '\\' && quote != '`':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '`' || c == '\'':
+			quote = c
+		case c == '/' && strings.HasPrefix(line[i:], "//"):
+			return false
+		}
+	}
+	return quote == '`'
 }
 
 // shorter breaks one line.

@@ -79,3 +79,19 @@ func TestBreak(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsStay: a text of several lines stays as it is, whatever marks of texts are in comments and texts before it,
+// and code after it is broken again.
+func TestTextsStay(t *testing.T) {
+	long := strings.Repeat("a, ", 60)
+	for _, before := range []string{"", "// it is the user`s\n", "x := 1 // `\n", "x := \"`\"\n", "x := '`'\n", "x := \"\\\"`\"\n",
+		"x := `\\`\n", "x := `//`\n", "x := \"//\" + `a\n`\n", "x := '\\''\n", "x := '\"'\n"} {
+		text := before + "var y = `-- " + long + "\n" + long + "`\n"
+		if got := Break(text); got != text {
+			t.Errorf("after %q it is\n%s", before, got)
+		}
+		if got := Break(text + "f(" + long + "a)\n"); got == text+"f("+long+"a)\n" || !strings.HasPrefix(got, text) {
+			t.Errorf("after %q no code is broken any more\n%s", before, got)
+		}
+	}
+}
