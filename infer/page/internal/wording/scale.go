@@ -66,7 +66,7 @@ func ScaleOf(title string, others []string) Scale {
 		}
 		return Scale(UnitWord(first))
 	}
-	if moment.MatchString(title) || moment.MatchString(strings.Join(WordsIn(title), " ")) {
+	if moment.MatchString(strings.Join(WordsIn(title), " ")) {
 		return 0
 	}
 	return scaleOfWords(title)

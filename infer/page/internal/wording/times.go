@@ -156,9 +156,6 @@ func (x *lexicon) timeAt(text string, i int, r rune) (span, bool) {
 		var m meaning
 		m, at = x.longestAt(x.numbers, text, i)
 		n, codes = m.number, m.codes
-		if at > 0 && !IsDense(r) && (at == len(text) || text[at] != ' ' && text[at] != '-' && text[at-1] != '\'') {
-			return span{}, false
-		}
 	}
 	if at == 0 || n <= 0 || n > 1e9 {
 		return span{}, false
@@ -266,7 +263,7 @@ func (x *lexicon) unitAt(text string, i int) (meaning, int) {
 		return meaning{}, 0
 	}
 	w := text[i:to]
-	if m, ok := x.units[w]; ok && !slices.Contains(x.stems, w) {
+	if m, ok := x.units[w]; ok {
 		return m, to
 	}
 	for _, s := range x.stems {

@@ -2,8 +2,11 @@ package wording
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestTimesIn: the times that a text names, each with the part of the text that it is.
@@ -15,6 +18,7 @@ func TestTimesIn(t *testing.T) {
 		{"x5 min", ""}, {"v1.5 min", ""}, {"a_5 min", ""}, {"日5 min", "5m0s=5 min"}, {"é5 min", "5m0s=5 min"},
 		{"0 min", ""},
 		{"1 h, 2 h", "1h0m0s=1 h|2h0m0s=2 h"}, {"1 h 30 min", "1h30m0s=1 h 30 min"}, {"1h30m", "1h30m0s=1h30m"},
+		{"1h9m", "1h9m0s=1h9m"}, {"1 h 9 min", "1h9m0s=1 h 9 min"}, {"5 min分", "5m0s=5 min"},
 		{"1h30m15s", "1h30m15s=1h30m15s"}, {"1d 2h", "26h0m0s=1d 2h"}, {"30 min 1 h", "30m0s=30 min|1h0m0s=1 h"},
 		{"1 h  30 min", "1h0m0s=1 h|30m0s=30 min"}, {"1 h-30 min", "1h0m0s=1 h|30m0s=30 min"},
 		{"1 h half an hour", "1h0m0s=1 h|30m0s=half an hour"},
@@ -93,6 +97,19 @@ func TestLanguagesAgree(t *testing.T) {
 	}
 	if len(codes) != 18 {
 		t.Errorf("%d languages", len(codes))
+	}
+}
+
+// TestLearn: of two languages that mean different things by a word the first counts; those that mean the same share
+// it.
+func TestLearn(t *testing.T) {
+	x := &lexicon{units: map[string]meaning{}, starts: map[byte]bool{}}
+	for code, unit := range []time.Duration{time.Hour, time.Minute, time.Hour} {
+		x.learn(x.units, "Öra_x", meaning{unit: unit}, strconv.Itoa(code))
+	}
+	if m := x.units["ora x"]; m.unit != time.Hour || !slices.Equal(m.codes, []string{"0", "2"}) ||
+		!x.starts['o'] || x.longest != 5 {
+		t.Errorf("%+v", x)
 	}
 }
 

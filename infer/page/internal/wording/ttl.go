@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
 	"github.com/keywright/keywright/infer/page/internal/regex"
@@ -107,10 +106,6 @@ func TTLOfRemark(text string) string {
 	low := Folded(markdown.PlainText(text))
 	bare := lives(low, TimesIn(low), func(s span) bool {
 		from, to := strings.LastIndexAny(low[:s.from], parted), strings.IndexAny(low[s.to:], parted)
-		if from >= 0 {
-			_, size := utf8.DecodeRuneInString(low[from:])
-			from += size
-		}
 		part := low[max(from, 0):]
 		if to >= 0 {
 			part = low[max(from, 0) : s.to+to]
@@ -259,7 +254,7 @@ func TTLInCall(verb, rest string) string {
 	}
 	switch strings.ReplaceAll(verb, "_", "") {
 	case "SETEX", "EXPIRE", "REMEMBER", "PUT":
-		if m := numberArg.FindStringSubmatch(rest); m != nil && strings.Count(rest[:len(m[0])], "(") <= 1 {
+		if m := numberArg.FindStringSubmatch(rest); m != nil {
 			return Seconds(m[1], 1)
 		}
 		if m := firstArg.FindStringSubmatch(rest); m != nil {

@@ -102,7 +102,7 @@ func GoneIn(text string) string {
 			return ""
 		}
 		what := rest[at[0]:at[1]]
-		if number := rest[at[1]-1:]; number[0] < '0' || number[0] > '9' || !beginsWithTime(number) {
+		if !beginsWithTime(rest[at[1]-1:]) {
 			return what
 		}
 		rest = rest[at[1]:]
