@@ -237,7 +237,7 @@ func TestNotAKey(t *testing.T) {
 		"ws:room:1": false,
 		"org:{id}":  false, "org:{id}:members": false, "mailto:{id}": true, "data:image": false, "error:{code}": false,
 		"note:text": false,
-		"todo:x":    true, "TODO:x": true, "-a:b": true, "/a:b": true, ".a:b": true, "@a:b": true, "main.go:12": true,
+		"todo:x":    true, "Todo:x": true, "-a:b": true, "/a:b": true, ".a:b": true, "@a:b": true, "main.go:12": true,
 		"b.md:{id}": true,
 		"a:b.go":    false, "a.gone:b": false, "app:1.2": true, "app:v1.2.3": true, "app:v1": false, "app:12": false,
 		"ip:10.0.0.1":  true,
