@@ -17,7 +17,7 @@ var tokenForm = regex.Lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-
 // missed lists what looks like a key and was neither taken for one nor passed over: a word
 // with a placeholder, or one in code with a colon.
 func (c *collector) missed(lines []string, keys []Key) {
-	known := map[string]bool{}
+	known := map[string]bool{strings.TrimRight(c.common, ":"): true}
 	for _, m := range c.taken {
 		known[m.Signature()] = true
 		known[m.Raw] = true

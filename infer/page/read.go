@@ -74,7 +74,7 @@ func (c *collector) present(l string, line int) string {
 	}
 	var kept strings.Builder
 	for _, part := range sentences(l) {
-		what := wording.GoneLine.FindString(markdown.PlainText(part))
+		what := wording.GoneIn(markdown.PlainText(part))
 		if what == "" {
 			kept.WriteString(part)
 		} else if len(markdown.Spans(part)) > 0 || strings.Contains(part, ":") {

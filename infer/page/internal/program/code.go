@@ -159,13 +159,14 @@ func (c *Reader) Command(name string, args []string, at mention.Mention) {
 		at.TTL = ttlOf(args, 1, 1000)
 	}
 	nx := false
-	for i, a := range upper {
-		switch a {
-		case "EX":
-			at.TTL = ttlOf(args, i+1, 1)
-		case "PX":
-			at.TTL = ttlOf(args, i+1, 1000)
-		case "NX":
+	for i, a := range upper[1:] {
+		switch {
+		case name != "SET" && name != "GETEX": // a field, a member
+		case a == "EX":
+			at.TTL = ttlOf(args, i+2, 1)
+		case a == "PX":
+			at.TTL = ttlOf(args, i+2, 1000)
+		case a == "NX":
 			nx = true
 		}
 	}
@@ -181,7 +182,7 @@ func (c *Reader) Command(name string, args []string, at mention.Mention) {
 	if strings.Contains(key, "*") {
 		return
 	}
-	if nx && at.TTL != "" && at.Type == "string" {
+	if nx && at.TTL != "" {
 		if s, ok := shape.Parse(key); ok && s.Says(shape.LockWords) {
 			at.Type = "lock"
 		}

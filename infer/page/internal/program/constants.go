@@ -113,7 +113,7 @@ func isNameByte(b byte) bool {
 // resolved returns a line with the strings of its constants in their places.
 func (c *Reader) resolved(l string) string {
 	l = c.withWords(c.usesMade(l))
-	if len(c.consts) == 0 || constant.MatchString(l) {
+	if len(c.consts) == 0 || constant.MatchString(l) || entry.MatchString(l) {
 		return l
 	}
 	return constantIn.ReplaceAllStringFunc(l, func(m string) string {
@@ -134,8 +134,9 @@ var (
 		`(?:_?(?:in|time))?(?:_?(?:s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?)` +
 		`\s*(?::\s*[\w.]+\s*)?(?::=|=>|=|:)\s*(.+)$`)
 	timeWords = regex.Lazy(
-		`(?i)^(?:ttl|expir(?:e|es|y|ation)|lifetime)_|_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
-			`(?:_?(?:in|time))?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
+		`(?i)_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
+			`(?:_?(?:in|time))?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$` +
+			`|^(?:ttl|expir(?:e|es|y|ation)|lifetime)_`)
 	keyWords = regex.Lazy(
 		`(?i)^(?:redis_?)?(?:key|prefix)_|_?(?:redis_?)?(?:key|prefix|key_?prefix|pattern|template|key_?format)$`)
 	factors = regex.Lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)

@@ -11,7 +11,7 @@ import (
 // maker is a function, or a name that is not in capitals, that a program gives a key.
 var (
 	maker = regex.Lazy(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
-		`\s*(?:\([^()]*\)\s*(?:\w+\s*)?)?(?::\s*\w+\s*)?(?:=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
+		`\s*(?:\([^()]*\)\s*(?:\w+\s*)?)?(?::\s*\w+\s*)?(?:=\s*(?:\([^()]*\)(?:\s*:\s*\w+)?|\w+)\s*=>|=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
 		`(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*,[^()]*\))?)`)
 	made = regex.Lazy(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
 	word = regex.Lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)

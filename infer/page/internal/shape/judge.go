@@ -118,6 +118,13 @@ func (p part) isOwn() bool {
 	return p.IsHole() && !p[0].value && len(p[0].name) > 3 && !addressNames[strings.ToLower(p[0].name)]
 }
 
+// isID: a placeholder for an id, which no scheme, image or host has after it.
+func (p part) isID() bool {
+	return p.IsHole() && !p[0].value && idName.MatchString(p[0].name)
+}
+
+var idName = regex.Lazy(`^(?:id|uuid|\w*(?:_id|Id))$`)
+
 // isWord: letters only.
 func (p part) isWord() bool { return !p.hasHole() && wordOnly.MatchString(p.Text()) }
 
@@ -130,7 +137,8 @@ func (s *Shape) NotAKey() bool {
 	case strings.Contains(s.Raw, "://"), strings.HasPrefix(s.Raw, "-"), strings.HasPrefix(s.Raw, "/"),
 		strings.HasPrefix(s.Raw, "."), strings.HasPrefix(s.Raw, "@"):
 		return true
-	case len(s.Parts) == 2 && schemes[root] && !(netWords[root] && (s.Parts[1].isWord() || s.Parts[1].isOwn())):
+	case len(s.Parts) == 2 && schemes[root] && !s.Parts[1].isID() &&
+		!(netWords[root] && (s.Parts[1].isWord() || s.Parts[1].isOwn())):
 		return true
 	case alwaysSchemes[root] && !s.Parts[0].hasHole():
 		return true
@@ -176,7 +184,7 @@ func (s *Shape) Lettered() bool { return rootForm.MatchString(s.Root()) }
 func (p part) raw() string { return p.Text() }
 
 var (
-	versionForm = regex.Lazy(`^v?\d+(\.\d+)+|^(latest|alpine|stable|edge|slim)`)
+	versionForm = regex.Lazy(`^v?\d+(\.\d+)+|^(?:latest|alpine|stable|edge|slim)(?:$|[^a-z_])`)
 	portForm    = regex.Lazy(`^\d{2,5}$`)
 	hostForm    = regex.Lazy(`^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+|redis|valkey|host|server|sentinel` +
 		`|redis-\w+|[a-z]+-\d+)$`)

@@ -31,10 +31,10 @@ var (
 	schemes = Set("http https redis rediss valkey ftp file jdbc mongodb postgres postgresql mysql amqp ws wss mailto " +
 		"urn arn data javascript tel sha256 sha1 md5 std npm node docker localhost host port image python golang nginx " +
 		"alpine ubuntu debian https git ssh tcp udp unix todo fixme note warning error info debug foreach v-on v-bind " +
-		"xmlns com org io net eslint gradle maven pip gem")
+		"xmlns com io net eslint gradle maven pip gem")
 	// alwaysSchemes begin nothing else whatever follows.
 	alwaysSchemes = Set("http https ftp jdbc mongodb postgres postgresql mysql amqp wss mailto urn arn localhost " +
-		"sha256 org com xmlns std")
+		"sha256 com xmlns std")
 	pathRoots = Set("src app lib bin usr etc var home opt tmp cmd pkg internal test tests docs api node_modules " +
 		"dist build public static assets v1 v2 github.com")
 	addressNames = Set("port redis_port redisport port_number path filepath file_path filename file_name line tag " +

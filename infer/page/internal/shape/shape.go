@@ -154,7 +154,7 @@ scan:
 			i++
 			continue
 		}
-		if strings.IndexByte(forbidden, raw[i]) >= 0 && !nameOfValue.MatchString(raw[max(0, i-1):]) {
+		if raw[i] < ' ' || strings.IndexByte(forbidden, raw[i]) >= 0 && !nameOfValue.MatchString(raw[max(0, i-1):]) {
 			return nil, false
 		}
 		literal(raw[i : i+1])

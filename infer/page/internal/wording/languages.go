@@ -133,12 +133,12 @@ var western = []language{
 		day:    "jour jours",
 		week:   "semaine semaines",
 		month:  "mois",
-		year:   "an ans année années",
+		year:   "ans année années",
 		numbers: "0.5=demi|une_demi|demie 1=un|une 2=deux 3=trois 4=quatre 5=cinq 6=six 7=sept 8=huit 9=neuf " +
 			"10=dix 12=douze 14=quatorze 15=quinze 20=vingt 24=vingt-quatre 30=trente 48=quarante-huit " +
 			"60=soixante",
 		whole: "15m=un_quart_d'heure|quart_d'heure|un_quart_d’heure 30m=une_demi-heure|demi-heure " +
-			"90m=une_heure_et_demie 14d=quinzaine",
+			"90m=une_heure_et_demie 14d=quinzaine 365d=un_an",
 		lasts: "expir* durée vie vit conservé* gardé* supprimé* effacé* disparaît disparait disparaissent " +
 			"valable valide périm* dure vidé* reste",
 		within: "pendant après au_bout_de durant",

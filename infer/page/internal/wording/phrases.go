@@ -134,7 +134,7 @@ func isEvent(text string, s span) bool {
 	text, s.from, s.to = clause(text, s.from, s.to)
 	before, after := text[:s.from], text[s.to:]
 	for _, m := range untilForm.FindAllStringIndex(text, -1) {
-		if m[1] < s.from && strings.TrimSpace(text[m[1]:s.from]) == "" || m[1] == s.from {
+		if m[1] <= s.from && strings.TrimSpace(text[m[1]:s.from]) == "" {
 			continue // until 5 minutes: at most so much
 		}
 		return true

@@ -66,7 +66,7 @@ func ScaleOf(title string, others []string) Scale {
 		}
 		return Scale(UnitWord(first))
 	}
-	if moment.MatchString(title) {
+	if moment.MatchString(strings.Join(WordsIn(title), " ")) {
 		return 0
 	}
 	return scaleOfWords(title)
@@ -138,10 +138,10 @@ func (s Scale) time(text string) string {
 			}
 			total *= n
 		}
-		return FormatTTL(time.Duration(total) * unit)
+		return timesUnit(total, unit)
 	case partTime.MatchString(text):
 		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", "."), 64)
-		if err != nil || n > 1e6 {
+		if err != nil || n*float64(unit) > float64(MaxLifetime) {
 			return ""
 		}
 		return FormatTTL(time.Duration(n * float64(unit)))

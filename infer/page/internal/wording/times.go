@@ -110,7 +110,8 @@ func TimesIn(text string) []span {
 	var out []span
 	for i := 0; i < len(text) && len(out) < maxTimes; {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if !mayBegin(text, i, r) {
+		joined := len(out) > 0 && out[len(out)-1].to == i && r >= '0' && r <= '9' // 1h30m
+		if !joined && !mayBegin(text, i, r) {
 			i += size
 			continue
 		}
@@ -119,9 +120,8 @@ func TimesIn(text string) []span {
 			i = s.to
 			continue
 		}
-		i += size
-		for r >= '0' && r <= '9' && i < len(text) && text[i] >= '0' && text[i] <= '9' {
-			i++
+		if i += size; r >= '0' && r <= '9' {
+			i += len(digits.FindString(text[i-size:])) - size // 500 is no number of 1,500
 		}
 	}
 	return joinTimes(text, out)
@@ -156,9 +156,6 @@ func (x *lexicon) timeAt(text string, i int, r rune) (span, bool) {
 		var m meaning
 		m, at = x.longestAt(x.numbers, text, i)
 		n, codes = m.number, m.codes
-		if at > 0 && !IsDense(r) && (at == len(text) || text[at] != ' ' && text[at] != '-' && text[at-1] != '\'') {
-			return span{}, false
-		}
 	}
 	if at == 0 || n <= 0 || n > 1e9 {
 		return span{}, false
@@ -170,7 +167,8 @@ func (x *lexicon) timeAt(text string, i int, r rune) (span, bool) {
 	if to == 0 || codes != nil && (!meets(codes, unit.codes) || to-at < 2) {
 		return span{}, false
 	}
-	if float64(unit.unit)*n > float64(MaxLifetime) {
+	if float64(unit.unit)*n > float64(MaxLifetime) || codes != nil && n == 1 && unit.unit == time.Second &&
+		ordinal.MatchString(text[to:]) && !afterForm.MatchString(text[to:]) {
 		return span{}, false
 	}
 	return span{time.Duration(n * float64(unit.unit)), i, to, unit.unit, unit.codes}, true
@@ -213,22 +211,29 @@ func figure(text string, i int) (float64, int) {
 		return n, at
 	default:
 		n, err := strconv.ParseFloat(strings.ReplaceAll(m, ",", "."), 64)
-		if err != nil {
+		if err != nil || dotted.MatchString(m) {
 			return 0, at
 		}
 		return n, at
 	}
 }
 
+// ordinal follows the word second where it counts: a second copy.
+var ordinal = regex.Lazy(`^\s+\p{L}`)
+
 var (
-	digits       = regex.Lazy(`^\d[\d_]*(?:,\d{3})+|^\d+(?:_\d+)+|^\d+(?:[.,]\d+)?`)
+	digits       = regex.Lazy(`^(?:\d[\d_]*(?:,\d{3})+|\d+(?:_\d+)+|\d+(?:[.,]\d+)?)`)
 	grouped      = regex.Lazy(`^\d{1,3}(?:,\d{3})+$`)
+	dotted       = regex.Lazy(`^[1-9]\d{0,2}\.\d{3}$`) // 86.400: a day in seconds, or less than two minutes
 	inSmallUnits = regex.Lazy(`^\s*(?:m?s|sec\w*|milli\w*|m?secs?)\b`)
 )
 
+// longestHan bounds the bytes of a number in such digits.
+const longestHan = 32
+
 // hanFigure reads a number of Chinese and Japanese: 三十, 两.
 func hanFigure(text string, i int) (float64, int) {
-	m := hanNumber.FindString(text[i:])
+	m := hanNumber.FindString(text[i:min(len(text), i+longestHan)])
 	return float64(hanValue(m)), (i + len(m)) * min(1, len(m))
 }
 
@@ -258,7 +263,7 @@ func (x *lexicon) unitAt(text string, i int) (meaning, int) {
 		return meaning{}, 0
 	}
 	w := text[i:to]
-	if m, ok := x.units[w]; ok && !slices.Contains(x.stems, w) {
+	if m, ok := x.units[w]; ok {
 		return m, to
 	}
 	for _, s := range x.stems {

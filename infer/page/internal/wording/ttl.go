@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
 	"github.com/keywright/keywright/infer/page/internal/regex"
@@ -107,10 +106,6 @@ func TTLOfRemark(text string) string {
 	low := Folded(markdown.PlainText(text))
 	bare := lives(low, TimesIn(low), func(s span) bool {
 		from, to := strings.LastIndexAny(low[:s.from], parted), strings.IndexAny(low[s.to:], parted)
-		if from >= 0 {
-			_, size := utf8.DecodeRuneInString(low[from:])
-			from += size
-		}
 		part := low[max(from, 0):]
 		if to >= 0 {
 			part = low[max(from, 0) : s.to+to]
@@ -151,15 +146,22 @@ func Seconds(text string, per int64) string {
 	default:
 		return ""
 	}
-	if total <= 0 || total > 1e12 {
-		return ""
-	}
-	return FormatTTL(time.Duration(total) * time.Second / time.Duration(per))
+	return timesUnit(total, time.Second/time.Duration(per))
 }
 
-// FormatTTL returns a duration as a declaration has it, "" below a second.
+// timesUnit returns so many of a unit, "" if that is no time to live.
+func timesUnit(n int64, unit time.Duration) string {
+	if n <= 0 || n > int64(MaxLifetime/unit) {
+		return ""
+	}
+	return FormatTTL(time.Duration(n) * unit)
+}
+
+// FormatTTL returns a duration as a declaration has it, "" below a second and where it has a part of one: no TTL is
+// better than one that is cut.
 func FormatTTL(d time.Duration) string {
-	if d < time.Second {
+	d = d.Round(time.Millisecond) // of a number with a decimal point
+	if d < time.Second || d%time.Second != 0 {
 		return ""
 	}
 	for _, u := range []struct {
@@ -179,6 +181,10 @@ const (
 	figures = `(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?`
 	begins  = `(?:^|[(\[{,=:]\s*|\breturn\s+)`
 	ends    = `\s*(?:[,;)}\]]|//|#|$)`
+
+	// What is before and after a time that names its unit: no sign that it is a part of a sum or a product.
+	unjoined = `(?:^|[^*+/\s.\w-]\s*|\b(?:return|new)\s+)(?:\w+(?:\.|::))*`
+	unparted = `(?:\.\w+\b(?:\(\))?)?\s*(?:[^*+/\s.(-]|//|/\*|$)`
 )
 
 // unitTimes lists the ways in which programs give a time its unit; number and unit are the
@@ -189,13 +195,15 @@ var unitTimes = []struct {
 }{
 	{regex.Lazy(begins + figures + `\s*\*\s*time\.(Second|Minute|Hour)` + ends), 1, 2},
 	{regex.Lazy(begins + `time\.(Second|Minute|Hour)(?:\s*\*\s*` + figures + `)?` + ends), 2, 1},
-	{regex.Lazy(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{regex.Lazy(unjoined + `Duration\.of(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)` + unparted), 2, 1},
 	{regex.Lazy(begins + figures + `\s*,\s*TimeUnit\.(SECONDS|MINUTES|HOURS|DAYS)`), 1, 2},
-	{regex.Lazy(`timedelta\(\s*(seconds|minutes|hours|days|weeks)\s*=\s*` + figures + `\s*\)`), 2, 1},
-	{regex.Lazy(begins + `(\d+)\.(second|minute|hour|day|week)s?\b`), 1, 2},
-	{regex.Lazy(`TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
-	{regex.Lazy(`Duration::from_(secs|mins|hours|days)\(\s*` + figures + `\s*\)`), 2, 1},
-	{regex.Lazy(`add(Second|Minute|Hour|Day|Week)s?\(\s*(?:` + figures + `)?\s*\)`), 2, 1},
+	{regex.Lazy(unjoined + `timedelta\(\s*(seconds|minutes|hours|days|weeks)\s*=\s*` + figures + `\s*\)` + unparted),
+		2, 1},
+	{regex.Lazy(begins + `(\d+)\.(second|minute|hour|day|week)s?\b` + unparted), 1, 2},
+	{regex.Lazy(unjoined + `TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)` + unparted), 2, 1},
+	{regex.Lazy(unjoined + `Duration::from_(secs|mins|hours|days)\(\s*` + figures + `\s*\)` + unparted), 2, 1},
+	{regex.Lazy(`(?:^|\b[Nn]ow\([^()]*\)|\$\w+)(?:->)?add(Second|Minute|Hour|Day|Week)s?\(\s*(?:` + figures +
+		`)?\s*\)` + unparted), 2, 1},
 	{regex.Lazy(`ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*` + figures + ends), 2, 1},
 }
 
@@ -212,8 +220,9 @@ func UnitTime(text string) string {
 
 var (
 	railsTime = regex.Lazy(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
-	exOption  = regex.Lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*` + figures + ends + `|((?:ttl|expire|ex` +
-		`|timeout)\w*)\s*[=:]\s*` + figures + ends)
+	exOption  = regex.Lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*` + figures + ends +
+		`|((?:ttl|expir|timeout)\w*|\bexp)\s*[=:]\s*` + figures + ends)
+	thousand = regex.Lazy(`\*\s*1_?000\b`) // 5 * 60 * 1000 are no seconds
 	// format!("a:{}", id), value, 60)
 	numberArg = regex.Lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 	firstArg  = regex.Lazy(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
@@ -235,13 +244,17 @@ func TTLInCall(verb, rest string) string {
 			return Seconds(m[2], 1000)
 		}
 		if m[3] != "" {
-			return ScaleOf(m[3], nil).time(m[4])
+			by := ScaleOf(m[3], nil)
+			if by == Scale(time.Second) && thousand.MatchString(m[4]) {
+				return ""
+			}
+			return by.time(m[4])
 		}
 		return Seconds(m[2], 1)
 	}
 	switch strings.ReplaceAll(verb, "_", "") {
 	case "SETEX", "EXPIRE", "REMEMBER", "PUT":
-		if m := numberArg.FindStringSubmatch(rest); m != nil && strings.Count(rest[:len(m[0])], "(") <= 1 {
+		if m := numberArg.FindStringSubmatch(rest); m != nil {
 			return Seconds(m[1], 1)
 		}
 		if m := firstArg.FindStringSubmatch(rest); m != nil {

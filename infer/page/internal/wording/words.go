@@ -61,8 +61,8 @@ func TypeIn(text string) string {
 	if setCommand.MatchString(text) {
 		return "string"
 	}
-	best, at := "", len(text)+1
 	low := Folded(text)
+	best, at := "", len(low)+1
 	for _, t := range TypeWords {
 		for _, m := range [][]int{t.Common.FindStringIndex(low), t.Spoken.FindStringIndex(low)} {
 			if m != nil && m[0] < at {
@@ -81,7 +81,7 @@ var (
 		`|eliminad[oa]s?|obsolet[oa]s?|retirad[oa]s?|rechazad[oa]s?|descartad[oa]s?|propuest[oa]s?|planead[oa]s?|廃止|却下` +
 		`|削除済み?|非推奨|提案|予定|삭제됨|폐기|기각|제거됨|예정|제안|废弃|已删除|已废弃|弃用|否决|计划中|提议`
 	Gone     = regex.Lazy(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
-	GoneLine = regex.Lazy(`(?i)\bbad (?:key )?(?:names?|keys?)\b|\bdo(?:n't| not) (?:write|use|name)\b|❌|` +
+	goneLine = regex.Lazy(`(?i)\bbad (?:key )?(?:names?|keys?)\b|\bdo(?:n't| not) (?:write|use|name)\b|❌|` +
 		`[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
 		`^\W*(?:` + goneWords +
 		`)\s*[(\[（]|\bnot (?:yet|currently) (?:built|implemented|used|live|in use|written|deployed|released|there)\b|` +
@@ -92,3 +92,25 @@ var (
 		`|只是(?:一个)?(?:示例|例子)|仅(?:为|作|供)?示例|ただの例|一例にすぎ|예시일 뿐|예시에 불과`)
 	Struck = regex.Lazy(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
 )
+
+// GoneIn returns the words with which a line says that what it names is gone, "" if it says none. What is removed in 5
+// minutes is there.
+func GoneIn(text string) string {
+	for rest := text; ; {
+		at := goneLine.FindStringIndex(rest)
+		if at == nil {
+			return ""
+		}
+		what := rest[at[0]:at[1]]
+		if !beginsWithTime(rest[at[1]-1:]) {
+			return what
+		}
+		rest = rest[at[1]:]
+	}
+}
+
+// beginsWithTime reports whether a text begins with a time.
+func beginsWithTime(text string) bool {
+	list := TimesIn(Folded(text))
+	return len(list) > 0 && list[0].from == 0
+}

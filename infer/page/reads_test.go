@@ -1,0 +1,457 @@
+package page_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/infer/page"
+)
+
+// summary writes what was read of a page: for each key its line, pattern, type and TTL, the types of its
+// placeholders, an example and what the page contradicts itself in; and what was passed over, with the reason.
+func summary(p page.Page) []string {
+	var out []string
+	for _, k := range p.Keys {
+		line := strings.TrimSpace(fmt.Sprintf("%d %s %s %s", k.Line, k.Pattern, k.Type, k.TTL))
+		if len(k.Types) > 0 {
+			line += " " + strings.TrimPrefix(fmt.Sprint(k.Types), "map")
+		}
+		if k.Example != "" {
+			line += ", e.g. " + k.Example
+		}
+		if k.Doubt != "" {
+			line += "; " + k.Doubt
+		}
+		out = append(out, line)
+	}
+	for _, q := range p.Passed {
+		out = append(out, fmt.Sprintf("%d not %s: %s", q.Line, q.Text, q.Why))
+	}
+	return out
+}
+
+// reads reports the pages of which something else is read than what a row has, or something else the second time.
+func reads(t *testing.T, rows []pageRow) {
+	t.Helper()
+	for _, r := range rows {
+		text := []byte(r.text)
+		got := summary(page.Read(text))
+		if !slices.Equal(got, r.want) || string(text) != r.text || !slices.Equal(summary(page.Read(text)), got) {
+			t.Errorf("%s\n\n%q, and not %q", r.text, got, r.want)
+		}
+	}
+}
+
+// pageRow is a page and its summary.
+type pageRow struct {
+	text string
+	want []string
+}
+
+// TestTables: tables give keys by the column that has them, the type, the TTL and the line by their titles; an
+// upright table, a prefix with an example, and what is struck out, planned or another thing are read as such.
+func TestTables(t *testing.T) {
+	reads(t, []pageRow{
+		{"| key | ttl |\n" +
+			"|---|---|\n" +
+			"| `user:{id}` | 1h |\n" +
+			"| post:{id} | 2h |", []string{
+			"3 user:{id}  1h",
+			"4 post:{id}  2h",
+		}},
+		{"| Key | Type | TTL | Notes |\n" +
+			"|---|---|---|---|\n" +
+			"| `user:{id}:a`, `user:{id}:b` | hash | 5 | x |", []string{
+			"3 user:{id}:a hash 5s",
+			"3 user:{id}:b hash 5s",
+		}},
+		{"| Key | Expires at |\n" +
+			"|---|---|\n" +
+			"| `user:{id}:x` | 1700000000 |", []string{
+			"3 user:{id}:x",
+			"3 not Expires at 1700000000: the time that the number means is not certain, or below a second",
+		}},
+		{"| Prefix | Example | TTL |\n" +
+			"|---|---|---|\n" +
+			"| `login:` | `login:42` | 5 min |\n" +
+			"| `otp:` | | 5 min |", []string{
+			"3 login:{login_id}  5m, e.g. login:42",
+		}},
+		{"| Key | Notes |\n" +
+			"|---|---|\n" +
+			"| `user:{id}:x` | a stream, trimmed after 7 days |", []string{
+			"3 user:{id}:x stream 7d",
+		}},
+		{"| Key | Example |\n" +
+			"|---|---|\n" +
+			"| `person:{handle}` | `person:anna` |", []string{
+			"3 person:{handle}",
+		}},
+		{"| Key | `user:{id}` | `post:{id}` |\n" +
+			"|---|---|---|\n" +
+			"| Type | hash | list |\n" +
+			"| TTL | 1h | 2h |", []string{
+			"1 user:{id} hash 1h",
+			"1 post:{id} list 2h",
+		}},
+		{"## `user:{id}`\n" +
+			"\n" +
+			"| | |\n" +
+			"|---|---|\n" +
+			"| Type | hash |\n" +
+			"| TTL | 5 min |", []string{
+			"1 user:{id} hash 5m",
+		}},
+		{"| Data | TTL |\n" +
+			"|---|---|\n" +
+			"| Sessions | 1 h |\n" +
+			"\n" +
+			"- `sess:{id}`: Sessions of users", []string{
+			"5 sess:{id}  1h",
+		}},
+		{"| Field | Type |\n" +
+			"|---|---|\n" +
+			"| `name:first` | string |", []string{
+			"3 not name:first: nothing says that it is a key",
+		}},
+		{"| Key | TTL |\n" +
+			"|---|---|\n" +
+			"| ~~`user:{id}`~~ | 1h |\n" +
+			"| `post:{id}` (planned) | 1h |", []string{
+			"3 not ~~`user:{id}`~~: it is struck out",
+			"4 not `post:{id}` (planned) | 1h: the line says planned",
+		}},
+		{"<table><tr><th>Key</th><th>TTL</th></tr>\n" +
+			"<tr><td><code>user:&lt;id&gt;</code></td><td>1h</td></tr></table>", []string{
+			"2 user:{id}  1h",
+		}},
+		{"| Key | TTL |\n" +
+			"|---|---|\n" +
+			"| `user:{id}` | a \\| b, 1h |\n" +
+			"\n" +
+			"| Key | TTL |\n" +
+			"|---|---|\n" +
+			"| `post:{id}` | 2h |", []string{
+			"3 user:{id}  1h",
+			"7 post:{id}  2h",
+		}},
+		{"| Key | TTL |\n" +
+			"|---|---|\n" +
+			"| `{env}:{service}:{type}` | 1h |\n" +
+			"| `exporter:9121` | 1h |\n" +
+			"| `main.go:12` | 1h |\n" +
+			"| `KEY` | 1h |", []string{
+			"4 not exporter:9121: it is a host and a port",
+			"5 not main.go:12: it is an address, a version or a file",
+		}},
+	})
+}
+
+// TestLabels: lines with labels tell of the key that they name, that stands above them, or that follows.
+func TestLabels(t *testing.T) {
+	reads(t, []pageRow{
+		{"**Key**: `user:{id}`\n" +
+			"**Type**: Hash\n" +
+			"**TTL**: 5 min", []string{
+			"1 user:{id} hash 5m",
+		}},
+		{"Key: user:{id}\n" +
+			"TTL (min): 5", []string{
+			"1 user:{id}  5m",
+		}},
+		{"Key: user:{id}\n" +
+			"TTL: 5 fortnights", []string{
+			"1 user:{id}",
+		}},
+		{"### Session\n" +
+			"\n" +
+			"- **Type** Hash\n" +
+			"- **Key** `sess:{id}`\n" +
+			"- **TTL** 1 h", []string{
+			"4 sess:{id} hash 1h",
+		}},
+		{"### `feed` (Sorted Set)", []string{"1 feed zset"}},
+		{"### `feed`\n" +
+			"\n" +
+			"Type: Stream", []string{
+			"1 feed stream",
+		}},
+		{"Stream: events:orders, MAXLEN 50000", []string{"1 events:orders stream"}},
+		{"Stream names:\n" +
+			"\n" +
+			"- `events:orders`\n" +
+			"- `events:{kind}`", []string{
+			"3 events:orders stream",
+			"4 not events:{kind}: it is a naming scheme",
+		}},
+		{"キー: `user:{id}`\n" +
+			"型: ハッシュ\n" +
+			"有効期限: 5分", []string{
+			"1 user:{id} hash 5m",
+		}},
+		{"- `user:{id}:x`\n" +
+			"  - TTL: 1h30m\n" +
+			"  - Type: list", []string{
+			"1 user:{id}:x list 90m",
+		}},
+		{"- `user:{id}:x`\n" +
+			"  expires after 5 minutes", []string{
+			"1 user:{id}:x  5m",
+		}},
+		{"`user:{id}` and `post:{id}` are hashes.\n" +
+			"\n" +
+			"TTL: 1 h", []string{
+			"1 user:{id}",
+			"1 post:{id}  1h",
+		}},
+		{"Channel: chat:room", []string{"1 chat:room channel"}},
+		{"The feed (key: user:{id}, list, 5 min), the cart (cart:{id}),\n" +
+			"the word (see:this) and a list (work:jobs, list).", []string{
+			"1 user:{id} list 5m",
+			"1 cart:{id}",
+			"2 work:jobs list",
+		}},
+		{"user:{id}:plain\n" +
+			"\n" +
+			"HGETALL cart:{id}", []string{
+			"1 user:{id}:plain",
+			"3 cart:{id} hash",
+		}},
+	})
+}
+
+// TestSentences: a sentence tells of the key that is in it, and of no other one.
+func TestSentences(t *testing.T) {
+	reads(t, []pageRow{
+		{"`user:{id}` is a hash. `post:{id}` is a list, kept 2 h.", []string{
+			"1 user:{id} hash",
+			"1 post:{id} list 2h",
+		}},
+		{"The hash `user:{id}` lives\n" +
+			"for 2 hours.", []string{
+			"1 user:{id} hash 2h",
+		}},
+		{"`rate:{ip}` allows 100 an hour. It expires after 1 hour.", []string{"1 rate:{ip}  1h"}},
+		{"`user:{id}` has a second counter, kept 1 day.", []string{"1 user:{id} string 1d"}},
+		{"`otp:{phone}` is removed in 5 minutes.", []string{"1 otp:{phone}  5m"}},
+		{"`user:{id}:x` lives 1 h. `user:{id}:x` lives 2 h.", []string{
+			"1 user:{id}:x; the page gives several TTLs: 1h (line 1), 2h (line 1)",
+		}},
+		{"Takes jobs from the list `work:jobs`, and puts others into the set `work:failed`.", []string{
+			"1 not work:jobs: nothing else on the page begins like it",
+			"1 not work:failed: nothing else on the page begins like it",
+		}},
+		{"For example `user:42`; the key is `user:{id}`.", []string{"1 user:{id}, e.g. user:42"}},
+		{"Publish to channel `chat:room`.", []string{"1 chat:room channel"}},
+		{"All keys begin with `app:{env}:`.\n" +
+			"\n" +
+			"- `user:{id}` hash\n" +
+			"- `post:{id}` list", []string{
+			"3 app:{env}:user:{id} hash",
+			"4 app:{env}:post:{id} list",
+		}},
+		{"`foo:bar`", []string{"1 foo:{foo_id}, e.g. foo:bar"}},
+		{"`user:{id}` (5 min)", []string{"1 user:{id}  5m"}},
+		{"Written by `SET user:{id} 1 EX 60`, read by `GET user:{id}`.", []string{"1 user:{id} string 1m"}},
+		{"Formerly `user:{id}` was a hash. `post:{id}` is one.", []string{
+			"1 post:{id}",
+			"1 not Formerly `user:{id}` was a hash.: the line says Formerly",
+		}},
+	})
+}
+
+// TestLists: items that begin with a key explain it; several that are one are merged, and of two that a name may be
+// of both one is passed over.
+func TestLists(t *testing.T) {
+	reads(t, []pageRow{
+		{"- `user:{id}`: hash, 5 min\n" +
+			"- `post:{id}` – list\n" +
+			"- `plain:word`: a thing", []string{
+			"1 user:{id} hash 5m",
+			"2 post:{id} list",
+			"3 plain:word",
+		}},
+		{"1. `user:{id}`: hash\n" +
+			"2. `cart:*`: hash, 1 h\n" +
+			"3. `cart:*:x*`", []string{
+			"1 user:{id} hash",
+			"2 cart:{cart_id} hash 1h",
+			"3 not cart:*:x*: it is a glob",
+		}},
+		{"- user:{id}: hash\n" +
+			"- jobs: list\n" +
+			"- notes: string", []string{
+			"1 user:{id} hash",
+			"2 jobs list",
+		}},
+		{"- user-{id}: hash, 5 min\n" +
+			"- http://x:{id}: list", []string{
+			"1 user-{id} hash 5m",
+		}},
+		{"- `queue:high`: list\n" +
+			"- `queue:low`: list\n" +
+			"- `queue:{priority}`: list, TTL 1 h", []string{
+			"1 queue:{priority} list 1h [priority:high|low], e.g. queue:high",
+		}},
+		{"- `app:issue:{type}:{number}`: hash\n" +
+			"- `app:issue:status:{n}`: string\n" +
+			"- `app:issue:meta:{n}`: string", []string{
+			"2 app:issue:status:{n} string",
+			"3 app:issue:meta:{n} string",
+		}},
+		{"- `user:{id}` : hash with fields `name`\n" +
+			"- `user:{id}:name`", []string{
+			"1 user:{id} hash",
+			"2 not user:{id}:name: it may be a field of a hash",
+		}},
+		{"- `user:{id}:{x}-{y}`: hash\n" +
+			"- `user:{id}:{x}{y}`: hash", []string{
+			"1 user:{id}:{x}-{y} hash [x:/[^-:\\/]+/]",
+			"2 not user:{id}:{x}{y}: no pattern of the language says it",
+		}},
+		{"- `user:{id}`: hash\n" +
+			"- `user:42`: list\n" +
+			"- `user:{name}`: hash, 1 h", []string{
+			"1 user:{id} hash 1h, e.g. user:42",
+		}},
+		{"- `aa:{x}:b`: hash\n" +
+			"- `aa:c:{y}`: list\n" +
+			"- `aa:b:{x}:c`: hash\n" +
+			"- `aa:b:{y}:d`: list\n" +
+			"- `bb:x{y}:c`: set\n" +
+			"- `bb:{z}y:c`: set\n" +
+			"- `cc:a{y}:c`: set\n" +
+			"- `cc:b{z}:c`: set", []string{
+			"1 aa:{x}:b hash",
+			"3 aa:b:{x}:c hash",
+			"4 aa:b:{y}:d list",
+			"5 bb:x{y}:c set",
+			"7 cc:a{y}:c set",
+			"8 cc:b{z}:c set",
+			"2 not aa:c:{y}: a key may be of it and of aa:{x}:b (line 1), and a draft cannot have both",
+			"6 not bb:{z}y:c: a key may be of it and of bb:x{y}:c (line 5), and a draft cannot have both",
+		}},
+		{"- `lock:{id}`: SET NX PX 5000\n" +
+			"- `chat:channel:{id}`: x\n" +
+			"- `seq:%03d`: x", []string{
+			"1 lock:{id} lock 5s",
+			"2 chat:channel:{id} channel",
+			"3 seq:{seq_id} [seq_id:/[0-9]{3,}/]",
+		}},
+	})
+}
+
+// TestPagesOfNothing: pieces of markup that end too soon give nothing, and no line needs a certain end.
+func TestPagesOfNothing(t *testing.T) {
+	reads(t, []pageRow{
+		{"", nil},
+		{"|", nil},
+		{"|-|", nil},
+		{"```", nil},
+		{"- ", nil},
+		{"| Key |\n" +
+			"|---|", nil},
+		{"`a\\xff:{id}` is a hash", []string{"1 not xff:{id}: nothing says that it is a key"}},
+		{"`user:{a}`\r\n" +
+			"\n" +
+			"- `post:{id}`: hash\r", []string{
+			"1 user:{a}",
+			"3 post:{id} hash",
+		}},
+		{"# ", nil},
+		{"<table", nil},
+		{"~~~~", nil},
+	})
+}
+
+// TestCode: blocks of code are lists of keys, commands with their answers, trees or programs.
+func TestCode(t *testing.T) {
+	reads(t, []pageRow{
+		{"```\n" +
+			"user:{id}  # hash, 5 min\n" +
+			"post:{id}  -> list\n" +
+			"plain\n" +
+			"```", []string{
+			"2 user:{id} hash 5m",
+			"3 post:{id} list",
+		}},
+		{"```\n" +
+			"game:\n" +
+			"├── match:{id}   hash, 1h\n" +
+			"└── lobby:{id}   list\n" +
+			"```", []string{
+			"3 game:match:{id} hash 1h",
+			"4 game:lobby:{id} list",
+			"3 not match:{id}: nothing says that it is a key",
+			"4 not lobby:{id}: nothing says that it is a key",
+		}},
+		{"```redis\n" +
+			"> SET user:{id} 1 EX 60\n" +
+			"OK\n" +
+			"> TYPE user:{id}\n" +
+			"string\n" +
+			"> TTL post:{id}\n" +
+			"(integer) -1\n" +
+			"```", []string{
+			"2 user:{id} string 1m",
+			"6 post:{id}  none",
+		}},
+		{"```\n" +
+			"# sessions, 1 h\n" +
+			"HSET sess:{id} ex 60\n" +
+			"```", []string{
+			"3 sess:{id} hash",
+		}},
+		{"```py\n" +
+			"# sess:{id} hash, 1 h\n" +
+			"r.hset(f\"user:{id}\", x)\n" +
+			"log.info(\"user:%s:x\")\n" +
+			"```", []string{
+			"2 sess:{id} hash 1h",
+			"3 user:{id} hash 1h",
+			"4 not user:%s:x: nothing says that it is a key",
+		}},
+		{"```js\n" +
+			"// => 'cache:product:1'\n" +
+			"redis.get(`cache:product:${id}`)\n" +
+			"```", []string{
+			"2 cache:product:{id} string, e.g. cache:product:1",
+		}},
+		{"```\n" +
+			"user:{id}\n" +
+			"    hash\n" +
+			"    TTL: 5 min\n" +
+			"```", []string{
+			"2 user:{id} hash 5m",
+		}},
+		{"**Example:**\n" +
+			"\n" +
+			"```\n" +
+			"SET user:42 1 EX 60\n" +
+			"```\n" +
+			"\n" +
+			"- `user:{id}`: string", []string{
+			"4 user:{id} string 1m, e.g. user:42",
+		}},
+		{"## Removed\n" +
+			"\n" +
+			"```\n" +
+			"user:{id}  # hash\n" +
+			"```\n" +
+			"\n" +
+			"## Keys\n" +
+			"\n" +
+			"```\n" +
+			"post:{id}  # hash\n" +
+			"```", []string{
+			"10 post:{id} hash",
+			"1 not Removed: the section says Removed",
+		}},
+		{"~~~\n" +
+			"user:{id}  # hash", []string{
+			"2 user:{id} hash",
+		}},
+	})
+}
