@@ -12,8 +12,8 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// told writes conflicts as "A B witness", with = where the patterns have the same keys.
-func told(conflicts []Conflict) (out []string) {
+// listed writes conflicts as "A B witness", with = where the patterns have the same keys.
+func listed(conflicts []Conflict) (out []string) {
 	for _, c := range conflicts {
 		equal := ""
 		if c.Equal {
@@ -66,7 +66,7 @@ func TestWinners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := told(conflicts)
+		got := listed(conflicts)
 		for i, k := range conflicts { // a witness is any key of both
 			for _, item := range []Item{in[k.A], in[k.B]} {
 				if _, ok := item.Pattern.Match(k.Witness); !ok {
@@ -78,7 +78,7 @@ func TestWinners(t *testing.T) {
 			}
 		}
 		if id := m.Match([]byte(c.key), nil); id != c.want || !slices.Equal(got, c.conflicts) || !slices.Equal(in, given) {
-			t.Errorf("%s: %d, conflicts %q", c.name, id, told(conflicts))
+			t.Errorf("%s: %d, conflicts %q", c.name, id, listed(conflicts))
 		}
 	}
 }
