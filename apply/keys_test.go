@@ -325,6 +325,34 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestIdleItems: of the items of an entity that a rule with idle matches, those that were used since are left alone.
+func TestIdleItems(t *testing.T) {
+	t.Parallel()
+	s := kt.Start(t, kt.Redis)
+	ks := keyspaceOf(`keywright: 1
+keys:
+  note: {key: "app:note:{id}", type: entity, ttl: 1d, fields: {kind: slug}}
+cleanup:
+  - {match: "app:note:*", idle: 1h}
+`)
+	for _, n := range []string{"app:note:1", "app:note:2"} {
+		s.Do("HSET", n, "kind", "a")
+		s.Do("RESTORE", n, "0", s.Do("DUMP", n).(string), "REPLACE", "IDLETIME", "4000")
+	}
+	s.Do("HGET", "app:note:1", "kind")
+	rule, err := plan.NewClean(ks, selection.Request{}, time.Now())
+	must(t, err)
+	var deleted []string
+	r, err := apply.Keys(t.Context(), applytest.Open(t, s.URL()), scanOf(s.URL()), rule,
+		apply.KeysOptions{Item: func(_ context.Context, _ int, i apply.Item) (bool, error) {
+			deleted = append(deleted, string(i.Key))
+			return true, nil
+		}})
+	if err != nil || r.Changed != 1 || why(&r)[plan.NotDue] != 1 || !slices.Equal(deleted, []string{"app:note:2"}) {
+		t.Errorf("%v: %+v %v, %q are deleted", err, r.KeyCounts, why(&r), deleted)
+	}
+}
+
 // A large value is given to the thread that frees, so that no step holds the server.
 func TestLargeValue(t *testing.T) {
 	t.Parallel()

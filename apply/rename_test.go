@@ -172,6 +172,24 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// TestAnUndoPassesOverWhatWasNotRenamed: what kept its name since another key had the new one is in the undo file as such:
+// the undo leaves the other key where it is.
+func TestAnUndoPassesOverWhatWasNotRenamed(t *testing.T) {
+	t.Parallel()
+	s := kt.Start(t, kt.Valkey)
+	s.Do("MSET", "u:1", "ours", "u:2", "ours", "v:1", "another's")
+	r, file := renameOf(t, "u:{id}=v:{id}"), t.TempDir()+"/undo"
+	there := r.run(t, s.URL(), plan.RenameOptions{}, apply.KeysOptions{Undo: undoFile(t, file)})
+	if there.Changed != 1 || why(there)[plan.Taken] != 1 {
+		t.Errorf("%+v %v", there.KeyCounts, why(there))
+	}
+	s.Do("DEL", "u:1")
+	if back := r.back(t, s.URL(), file); back.Changed != 1 || back.Keys != 1 || s.Do("GET", "v:1") != "another's" ||
+		s.Do("GET", "u:2") != "ours" || s.Do("DBSIZE") != int64(2) {
+		t.Errorf("%+v %v, %v", back.KeyCounts, why(back), s.Do("KEYS", "*"))
+	}
+}
+
 // What is in the way stays as it is, also where the new name is in another slot. A copy
 // that is the same and that a killed run has noted is no obstacle.
 func TestRenameTaken(t *testing.T) {

@@ -258,7 +258,7 @@ func TestMutations(t *testing.T) {
 			Guard:   "m.pushes.Mu.Lock()\n\t\tm.end()\n\t\tm.pushes.Mu.Unlock()\n\t\tm.files.Mu.Unlock()",
 			Instead: "m.files.Mu.Unlock()\n\t\tm.end()", Test: "TestCloseWaitsForWhatHasBegun"},
 		{Name: "a folder that has changed", File: "internal/sources/kept.go",
-			Guard: "!is.ModTime().Equal(at) ||", Instead: "",
+			Guard: "!is.ModTime().Equal(at) ||", Instead: "is == nil ||",
 			Test: "TestFilesAreListedOnce"},
 		{Name: "a folder that changes still", File: "internal/sources/kept.go",
 			Guard: " || at.After(l.began.Add(-settledFor))", Instead: "",
