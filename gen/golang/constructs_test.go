@@ -545,3 +545,33 @@ no Keyspace.R4Board
 `},
 	})
 }
+
+// TestStamps: fields that the server fills in are changed by no caller, and those of an entity are only read by its
+// handle.
+func TestStamps(t *testing.T) {
+	prints(t, `keywright: 1
+package: p
+owner: o
+vars: {id: int}
+keys:
+  e:
+    key: e:{id}
+    type: entity
+    ttl: 1h
+    fields: {n: int, made: unix_ms, ver: int}
+    stamps: {created: made, version: ver}
+    index: {n: en}
+`, []printed{{"EFields", `
+// EFields makes changes of single fields of e.
+var EFields = struct {
+	N entity.Field[EValue, int64]
+}{
+	N: entity.Field[EValue, int64]{Name: "n", At: func(v *EValue) *int64 { return &v.N }},
+}
+`}, {"EHandle.N", `
+// N is the field n.
+func (h EHandle) N() typed.FieldReader[int64] {
+	return typed.NewFieldReader(h.Key, "n", &codec_EValue_N)
+}
+`}})
+}
