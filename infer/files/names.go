@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/noun"
 )
@@ -25,7 +26,8 @@ func wordsOf(name string) (out []string) {
 		switch {
 		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
 			flush(i)
-			begin, lower = i+len(string(c)), false
+			_, size := utf8.DecodeRuneInString(name[i:]) // one byte that is no text is no letter of three
+			begin, lower = i+size, false
 			continue
 		case unicode.IsUpper(c) && lower:
 			flush(i)

@@ -455,3 +455,31 @@ func TestCode(t *testing.T) {
 		}},
 	})
 }
+
+// TestLongPages: a page of very many mentions is read up to a bound, and says so; what is passed over is bounded, too.
+func TestLongPages(t *testing.T) {
+	row := "| " + strings.Repeat("`ab:*` ", 50) + "| 1h |\n"
+	p := page.Read([]byte("| Key | TTL |\n|---|---|\n" + strings.Repeat(row, 201) + "\n- `post:{id}`: hash\n"))
+	want := []string{"3 ab:{ab_id}  1h", "203 not the rest: only 10000 mentions of keys are read"}
+	if got := summary(p); !slices.Equal(got, want) {
+		t.Errorf("%q, and not %q", got, want)
+	}
+	p = page.Read([]byte("`user:{id}` is a hash\n" + strings.Repeat("\n`exporter:9121` is one\n", 300)))
+	if got := p.Passed; len(got) != 2 || got[1].Text != "the rest" || got[1].Line != 201 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAttributes: a label after a list of keys is of all of them, one after a heading of the key that follows, and one far
+// below, or of another section, of none.
+func TestAttributes(t *testing.T) {
+	far := strings.Repeat("\nx\n", 13)
+	reads(t, []pageRow{
+		{"- `user:{id}`: hash\n- `post:{id}`: list\n\nTTL: 1 h", []string{"1 user:{id} hash 1h", "2 post:{id} list 1h"}},
+		{"- `user:{id}`: hash, 5 min\n- `post:{id}`: list\n\nTTL: 1 h", []string{"1 user:{id} hash 5m", "2 post:{id} list 1h"}},
+		{"- `user:{id}`: hash\n\n- `post:{id}`: list\n\nTTL: 1 h", []string{"1 user:{id} hash", "3 post:{id} list 1h"}},
+		{"# A\n\nTTL: 1 h\n\nKey: user:{id}", []string{"5 user:{id}  1h"}},
+		{"- `user:{id}`: hash" + far + "\nTTL: 1 h", []string{"1 user:{id} hash"}},
+		{"`user:{id}` is a hash.\n\n## Other\n\nTTL: 1 h", []string{"1 user:{id} hash"}},
+	})
+}

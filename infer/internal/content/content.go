@@ -358,7 +358,7 @@ func (s *sketch) among(enough int, looks look) string {
 	}
 	for _, t := range types {
 		if s.all&t.look&looks != 0 {
-			if t.look == lookInt && looks&lookHex != 0 && s.fixedHex() {
+			if t.look&(lookInt|lookFloat) != 0 && looks&lookHex != 0 && s.fixedHex() {
 				continue
 			}
 			if t.look == lookText && s.fixedHex() {
