@@ -31,8 +31,8 @@ func loaded(t testing.TB, text string) *scope.Scope {
 	return s
 }
 
-// told writes the keys that there are, each "name kind pattern ttl", and what was found, "code message [fix]".
-func told(s *scope.Scope) string {
+// listed writes the keys that there are, each "name kind pattern ttl", and what was found, "code message [fix]".
+func listed(s *scope.Scope) string {
 	var out []string
 	for _, e := range s.KS.Entries {
 		for _, k := range e.Keys {
@@ -181,7 +181,7 @@ func TestEntries(t *testing.T) {
 				`"a:{id}", type: string, ttl: …}?]`},
 	} {
 		s := loaded(t, "keys:\n  e: "+c.entry)
-		if got := told(s); got != c.want {
+		if got := listed(s); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.entry, got, c.want)
 		}
 	}
@@ -220,7 +220,7 @@ func TestChannels(t *testing.T) {
 			`KW005 the channel e must be text, and YAML reads 6 as a number [quote it: "6"]`},
 	} {
 		s := loaded(t, "channels:\n  e: "+c.channel)
-		if got := told(s); got != c.want {
+		if got := listed(s); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.channel, got, c.want)
 		}
 	}

@@ -1,6 +1,8 @@
 package construct
 
 import (
+	"strings"
+
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load/internal/scope"
 	"github.com/keywright/keywright/keyspace/pattern"
@@ -12,6 +14,7 @@ import (
 func (b *builder) ranking() {
 	b.plainCollection()
 	b.ties()
+	b.periods()
 	b.e.Cached = b.d.Duration(b.props, "cached")
 	if b.e.Cached == 0 {
 		if p, ok := b.props["window"]; ok {
@@ -24,6 +27,18 @@ func (b *builder) ranking() {
 	b.addRole(&keyspace.Key{Role: "window", Kind: keyspace.ZSet, TTL: scope.AtMost(b.e.Cached), Member: main.Member,
 		Score: &scalar.Type{Kind: scalar.Float}, Doc: "The sum of " + b.e.Name + " over several periods."}, base,
 		"window:{window}")
+}
+
+// periods reports a date with minutes: the periods of a ranking are as long as the smallest thing that the layout of its
+// date names, which is an hour, a day, a month or a year.
+func (b *builder) periods() {
+	for _, p := range b.main.Placeholders() {
+		if p.Type.Kind == scalar.Date && (strings.Contains(p.Type.Layout, "mm") || strings.Contains(p.Type.Layout, "ss")) {
+			b.d.Report("KW304", b.d.At(b.props["key"].Value), "a layout that ends with HH, DD, MM or YYYY",
+				"the periods of %s are hours, days, months or years, and the date {%s} has shorter ones: %s", b.e.Name, p.Name,
+				p.Type.Layout)
+		}
+	}
 }
 
 // ties reads the rule for equal scores. Who was first is kept in the fraction of
