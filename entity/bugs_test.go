@@ -233,6 +233,11 @@ func TestIndexOutlivesUpdate(t *testing.T) {
 					t.Errorf("%s ends in %v, and its item lives for 20h", k, time.Duration(left)*time.Millisecond)
 				}
 			}
+			due, err := strconv.ParseInt(s.Do("ZSCORE", "n:idx:expiry", id).(string), 10, 64)
+			must(t, err)
+			if early := s.Do("PEXPIRETIME", "n:item:"+id).(int64) - due; early > 1000 {
+				t.Errorf("item %s is due %d ms before it ends: the sweep would look at it for nothing", id, early)
+			}
 			sound(t, notes)
 		}
 	})

@@ -93,6 +93,10 @@ func fill(t testing.TB, server *kt.Server) {
 		s.Do("XACK", "stream", "busy", "3-1")
 		s.Do("XGROUP", "CREATECONSUMER", "stream", "busy", "idle")
 		s.Do("PEXPIREAT", "stream", "4102444800999")
+		for n := 16_376; n < 16_380; n++ { // where the length after an entry of a listpack takes one more byte
+			s.Do("RPUSH", "list:border", strings.Repeat("b", n))
+			s.Do("XADD", "stream:border", fmt.Sprintf("%d-1", n), "f", strings.Repeat("b", n))
+		}
 		s.Do("XADD", "stream:empty", "7-7", "a", "b")
 		s.Do("XDEL", "stream:empty", "7-7")
 		for _, name := range []string{"stream:gone", "stream:all gone"} { // pending, and trimmed or deleted since
