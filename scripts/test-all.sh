@@ -35,7 +35,7 @@ tests() { GOWORK=$PWD/.bin/go.work go test -count=1 -shuffle=on -timeout 90m "$@
 every() { ALL_TESTS=1 tests -vet=off -p 4 -parallel 8 $modules; }
 # The race detector makes tests take several times as long: it has those of the gate, with a new order.
 races() { CGO_ENABLED=1 tests -race -vet=off -p 3 -parallel 6 $modules; }
-# Each package that has guards builds a few mutants, drawn; `make mutations` builds all of them.
+# The mutants of each package that has guards are compiled, and a few, drawn, are shown; `make mutations` shows all.
 mutants() {
   ALL_TESTS=1 KEYWRIGHT_MUTATIONS=some tests -vet=off -p 2 -run 'Mutations|TestGuards$' \
     $(git grep -lE 'mutation\.Run(In)?\(' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')

@@ -114,7 +114,7 @@ func (p *proof) flush() {
 	p.open = nil
 }
 
-// clients are one per server.
+// clients are one per server, which another test may have after this one.
 var clients = map[*keywrighttest.Server]rueidis.Client{}
 
 func (p *proof) client() rueidis.Client {
@@ -127,7 +127,10 @@ func (p *proof) client() rueidis.Client {
 		p.Fatal(err)
 	}
 	clients[p.s] = c
-	p.Cleanup(c.Close)
+	p.Cleanup(func() {
+		delete(clients, p.s)
+		c.Close()
+	})
 	return c
 }
 
