@@ -16,7 +16,7 @@ import (
 // tests that mutate them.
 var goGuards = []mutation.Row{
 	{Name: "a batch is of one database", File: "keys.go", Guard: "if len(r.open) > 0 && r.open[0].db != k.DB {",
-		Instead: "if false {", Test: "TestKeys"},
+		Instead: "if false {", Test: "TestTwoDatabasesInABatch"},
 	{Name: "changes are of the process that may act", File: "run.go", Guard: "if r.StillHeld != nil {",
 		Instead: "if false {", Test: "TestStopped"},
 	{Name: "the rate is kept", File: "run.go",
@@ -37,12 +37,12 @@ var goGuards = []mutation.Row{
 	{Name: "a key that SCAN yields twice", File: "move.go", Guard: "case old == 0, seen[string(s.key)]:",
 		Instead: "case old == 0:", Test: "TestRenameYieldedTwice"},
 	{Name: "a copy is compared before the old one goes", File: "move.go", Guard: "case !old.same(now):",
-		Instead: "case false:", Test: "TestRenamedMeanwhile"},
+		Instead: "case false:", Test: "TestRenameTaken"},
 	{Name: "what was kept once", File: "keep.go", Guard: `if r.tried[strconv.Itoa(s.db)+" "+string(s.key)] {`,
 		Instead: "if false {", Test: "TestKeptOnce"},
 	{Name: "what is not kept stays", File: "keep.go",
 		Guard:   "case now.Torn || torn || s.How == plan.Item && (s.sums == nil || s.texts > maxTexts):",
-		Instead: "case false:", Test: "TestWhatIsNotKeptStays"},
+		Instead: "case false:", Test: "TestALargeItemIsNotKept"},
 	{Name: "what is kept is on the disk first", File: "keep.go", Guard: "err = r.Keep.Sync()", Instead: "_ = r.Keep",
 		Test: "TestWhatIsNotKeptStays"},
 	{Name: "an undo passes over what was not changed", File: "undo.go", Guard: "if len(left) > 0 && left[0] == i {",

@@ -216,6 +216,21 @@ func TestKeptWithOthers(t *testing.T) {
 	}
 }
 
+// TestALargeItemIsNotKept: an item whose texts are too many for the script that compares them is not deleted.
+func TestALargeItemIsNotKept(t *testing.T) {
+	t.Parallel()
+	s, ks := kt.Start(t, kt.Redis), keyspaceOf(keptKeyspace)
+	s.Do("HSET", "app:note:1", "kind", "a", "more", strings.Repeat("x", 600<<10))
+	rule, err := plan.NewDelete(ks, selection.Request{Entries: []string{"note"}}, false)
+	must(t, err)
+	r, err := apply.Keys(t.Context(), applytest.Open(t, s.URL()), scanOf(s.URL()), rule,
+		apply.KeysOptions{Keep: &kept{}, Live: applytest.Live(t, s.URL(), 4096),
+			Item: func(context.Context, int, apply.Item) (bool, error) { return true, nil }})
+	if err != nil || r.Changed != 0 || why(&r)[plan.NotKept] != 1 {
+		t.Errorf("%v: %+v %v", err, r.KeyCounts, why(&r))
+	}
+}
+
 // A key that was kept and then left alone is not tried again where SCAN yields it twice: what
 // was kept of it first would be restored.
 func TestKeptOnce(t *testing.T) {

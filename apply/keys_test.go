@@ -325,6 +325,21 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestTwoDatabasesInABatch: a few keys of two databases are each deleted in their own.
+func TestTwoDatabasesInABatch(t *testing.T) {
+	t.Parallel()
+	s := kt.Start(t, kt.Valkey)
+	for _, db := range []string{"0", "3"} {
+		s.Do("EVAL", "redis.call('SELECT', ARGV[1]) redis.call('SET', 'app:user:' .. ARGV[1], 'x')", "0", db)
+	}
+	s.Do("SET", "app:other:3", "stays")
+	r := change(t, s.URL(), applytest.Open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}},
+		apply.KeysOptions{})
+	if left := s.Info("db3"); r.Changed != 2 || r.Keys != 2 || left != "" || s.Do("DBSIZE") != int64(1) {
+		t.Errorf("%+v, and database 3 has %s", r.KeyCounts, left)
+	}
+}
+
 // TestIdleItems: of the items of an entity that a rule with idle matches, those that were used since are left alone.
 func TestIdleItems(t *testing.T) {
 	t.Parallel()
