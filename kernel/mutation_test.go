@@ -105,6 +105,10 @@ var mutations = map[string][]mutation.Row{
 		{"a call has no bound in bytes", "../internal/coalesce/coalesce.go", "weight > g.heavy && len(batch) > 0", "false",
 			"TestHeavyQuestions"},
 	},
+	"../internal/lease": {
+		{"a loss is told to a context that has ended", "hooks.go", "\tctx = context.WithoutCancel(ctx)\n\tif c.noticing {",
+			"\tif c.noticing {", "TestALossIsHeard"},
+	},
 	"../lock": {
 		{"a lock of closed clients is tried on", "../lock/quorum.go", " || errors.Is(err, keywright.ErrClosed)", "",
 			"TestQuorumOfClosedClients"},

@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
@@ -221,32 +223,37 @@ func TestThePhaseIsLostMeanwhile(t *testing.T) {
 	}
 }
 
-// That Redis was later than the files is found out when it answers, also by a process that has
-// begun without it.
+// TestAheadIsAskedAgain opens while Redis does not answer, where the files do not know the last phase: none says one, or
+// an older one does. Once Redis answers, this process reads nothing more.
 func TestAheadIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	server, root := kt.Start(t, kt.Redis), t.TempDir()
-	m := open(t, root, server.URL(), oneOfEach, nil)
-	to(t, m, "a", phase.Live)
-	i := id("string:a:1")
-	if err := m.Write(t.Context(), change(i, "1")); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(root, ".keywright")); err != nil {
-		t.Fatal(err)
-	}
-	proxy := kt.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"), kt.Rules{})
-	m = throughProxy(t, root, proxy)
-	proxy.Thaw()
-	eventually(t, func() error {
-		if got, err := m.Read(t.Context(), i); !errors.Is(err, phase.ErrAhead) {
-			return errors.Join(errors.New("read: "+strings.Join(shown(got), ", ")), err)
+	for _, older := range []bool{false, true} {
+		server, root := kt.Start(t, kt.Redis), t.TempDir()
+		folder := filepath.Join(root, ".keywright")
+		path := filepath.Join(folder, "test", "phase.json")
+		m := open(t, root, server.URL(), oneOfEach, nil)
+		to(t, m, "a", phase.Backfill)
+		old, err := os.ReadFile(path)
+		expect.NoError(t, err)
+		to(t, m, "a", phase.Live)
+		i := id("string:a:1")
+		expect.NoError(t, m.Write(t.Context(), change(i, "1")))
+		expect.NoError(t, m.Close())
+		if older {
+			expect.NoError(t, os.WriteFile(path, old, 0o600))
+		} else {
+			expect.NoError(t, os.RemoveAll(folder))
 		}
-		return nil
-	})
+		proxy := kt.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"), kt.Rules{})
+		m = throughProxy(t, root, proxy)
+		proxy.Thaw()
+		eventually(t, func() error {
+			if got, err := m.Read(t.Context(), i); !errors.Is(err, phase.ErrAhead) {
+				return errors.Join(fmt.Errorf("an older file: %v; read: %s", older, strings.Join(shown(got), ", ")), err)
+			}
+			return nil
+		})
+	}
 }
 
 // A write that has begun when a process ends is waited for: the process does not end between

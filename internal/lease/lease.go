@@ -232,7 +232,7 @@ func (l *Lease) Took(ctx context.Context, held bool) {
 	if l.o.Entry != nil {
 		n.Entry = l.o.Entry.Name
 	}
-	l.client.Notice(context.WithoutCancel(ctx), n)
+	l.client.Notice(ctx, n)
 }
 
 // Rest notes that no work is under way: the lease may end unheard.

@@ -12,8 +12,6 @@ func TestGuardMutations(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
 		{"a loss is told again", "lease.go", "case !held:\n\t\tl.since = time.Time{}", "case false:", heard},
 		{"a loss without work is told", "lease.go", "if held || since.IsZero() {", "if held {", heard},
-		{"a loss is told to a context that has ended", "lease.go", "Notice(context.WithoutCancel(ctx), n)",
-			"Notice(ctx, n)", heard},
 		{"work begins again with each renewal", "lease.go", "case since.IsZero():", "case held:", "TestWorkIsOnePiece"},
 		{"a lease at rest counts as at work", "lease.go", "defer l.mu.Unlock()\n\tl.since = time.Time{}", "l.mu.Unlock()",
 			heard},
