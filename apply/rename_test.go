@@ -172,8 +172,8 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestAnUndoPassesOverWhatWasNotRenamed: what kept its name since another key had the new one is in the undo file as such:
-// the undo leaves the other key where it is.
+// TestAnUndoPassesOverWhatWasNotRenamed: a key keeps its name where another one has the new name, and the undo file says
+// so. The undo leaves the other key where it is.
 func TestAnUndoPassesOverWhatWasNotRenamed(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Valkey)

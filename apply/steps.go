@@ -89,8 +89,8 @@ func (r *changes) unknown(steps []*keyChange) {
 	}
 }
 
-// commands sends changes until each has an answer. A key that was kept and has other bytes now is compared by what is in
-// it: a server that was restarted has the elements of a set in another order.
+// commands sends changes until each has an answer. A key that was kept and has other bytes now is compared by what is
+// in it: a server that was restarted has the elements of a set in another order.
 func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	var last error
 	var differ []*keyChange
@@ -177,7 +177,8 @@ var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, 
 // errBytes reports a key whose bytes are not those that were kept: its value may be the same.
 var errBytes = errors.New("other bytes")
 
-// judge counts a key by the reply. An error means that it is not counted, and, unless it is errBytes, must be sent again.
+// judge counts a key by the reply. An error means that it is not counted. It must be sent again, unless the error is
+// errBytes.
 func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 	said, n := "", int64(0)
 	message, err := reply.ToMessage()

@@ -223,8 +223,8 @@ func TestThePhaseIsLostMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAheadIsAskedAgain opens while Redis does not answer, where the files do not know the last phase: none says one, or
-// an older one does. Once Redis answers, this process reads nothing more.
+// TestAheadIsAskedAgain opens while Redis does not answer, where the files do not know the last phase: none says one,
+// or an older one does. Once Redis answers, this process reads nothing more.
 func TestAheadIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, older := range []bool{false, true} {

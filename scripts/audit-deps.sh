@@ -77,7 +77,7 @@ audited() {
 known_package=minimist known_version=0.0.8
 knows() {
   local folder out
-  folder=$(mktemp -d)
+  folder=$(mktemp -d) || return
   cp .npmrc "$folder" 2>/dev/null
   printf '{"name": "page", "version": "1.0.0", "dependencies": {"%s": "%s"}}' $known_package $known_version >"$folder/package.json"
   printf '{"name": "page", "version": "1.0.0", "lockfileVersion": 3, "packages": {"": {"name": "page", "version": "1.0.0",

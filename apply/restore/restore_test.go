@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -146,18 +147,23 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// Full memory ends a restore, and the report says what was not written.
+// TestFullMemory: memory that is full from the start, or fills, ends a restore. The report says what was not written.
 func TestFullMemory(t *testing.T) {
 	t.Parallel()
-	s, to := kt.Start(t, kt.Redis),
-		kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
+	s := kt.Start(t, kt.Redis)
 	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key'..i, string.rep('x', 100)) end`, "0")
-	r, err := restore.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Records(applytest.Backup(t, s.URL(),
-		1<<40)), restore.Options{})
-	applytest.Adds(t, r)
-	if err == nil || !strings.Contains(err.Error(), "the server's memory is full: nothing more can be written") ||
-		r.Unknown == 0 || r.Refused > 0 || errors.Is(err, context.Canceled) {
-		t.Errorf("%v %+v", err, r) // the memory is the reason, and the only one
+	file := applytest.Backup(t, s.URL(), 1<<40)
+	for _, room := range []int{0, 2_000_000} { // all of it takes some 4 MB
+		to := kt.Start(t, kt.Redis, kt.Config("maxmemory-policy", "noeviction"))
+		used, err := strconv.Atoi(to.Info("used_memory"))
+		must(t, err)
+		to.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(used+room))
+		r, err := restore.Restore(t.Context(), applytest.Open(t, to.URL()), applytest.Records(file), restore.Options{})
+		applytest.Adds(t, r)
+		if err == nil || !strings.Contains(err.Error(), "the server's memory is full: nothing more can be written") ||
+			r.Unknown == 0 || r.Refused > 0 || errors.Is(err, context.Canceled) || (r.Restored > 0) != (room > 0) {
+			t.Errorf("room for %d bytes: %v %+v", room, err, r) // the memory is the reason, and the only one
+		}
 	}
 }
 

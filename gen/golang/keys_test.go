@@ -445,7 +445,7 @@ func (k *Keyspace) ChTopics() event.Topics[ChMessage] {
 	})
 }
 
-// TestNamesOfNamespaces: the declared name can always be chosen, whether it is among the names that are declared or not.
+// TestNamesOfNamespaces: the default can always be chosen, whether it is among the names that are declared or not.
 func TestNamesOfNamespaces(t *testing.T) {
 	for namespace, want := range map[string]string{
 		"shop": `key.Namespace(name, nil)`,

@@ -149,7 +149,7 @@ func TestTables(t *testing.T) {
 	})
 }
 
-// TestLabels: lines with labels tell of the key that they name, that stands above them, or that follows.
+// TestLabels: lines with labels tell of the key that they name, that is above them, or that follows.
 func TestLabels(t *testing.T) {
 	reads(t, []pageRow{
 		{"**Key**: `user:{id}`\n" +

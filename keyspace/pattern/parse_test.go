@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// shape writes a pattern as its elements, each as whoever compiles it sees it.
+// shape writes a pattern as its elements, each as its compiler sees it.
 func shape(p *Pattern) string {
 	var out []string
 	for _, e := range p.Elements() {

@@ -118,7 +118,7 @@ func TestSeparatorOf(t *testing.T) {
 	}
 }
 
-// TestOneBit: the place of the one bit that is set; several, none and the last, which stands for all that is longer,
+// TestOneBit: the place of the one bit that is set; several, none and the last, which means all that is longer,
 // have none.
 func TestOneBit(t *testing.T) {
 	for lens, want := range map[uint64]int{0: 0, 1: 0, 2: 1, 3: 0, 1 << 16: 16, 1 << 62: 62, 1 << 63: 0, 1<<63 | 2: 0} {

@@ -55,7 +55,7 @@ func holds(t *testing.T, rows []programRow) {
 	}
 }
 
-// TestParseCommand: a command of Redis in capitals, behind a prompt, or of a client of the shell in any letters, with
+// TestParseCommand: a command of Redis in capitals, after a prompt, or of a client of the shell in any letters, with
 // its arguments; a line of anything else is none.
 func TestParseCommand(t *testing.T) {
 	for line, want := range map[string][]string{

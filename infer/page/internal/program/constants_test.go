@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestConstants: a key that a name stands for is put where the name is used, and one that the program gives two
+// TestConstants: a key that has a name is put where the name is used, and one that the program gives two
 // values is none of both. A time that is called like a key is the TTL of the key.
 func TestConstants(t *testing.T) {
 	holds(t, []programRow{
@@ -108,7 +108,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestMakers: a function that returns a key stands for it where it is called, whichever way a language writes it; one
+// TestMakers: a function that returns a key is read as that key where it is called, whichever way a language writes it; one
 // that two are called by is none.
 func TestMakers(t *testing.T) {
 	holds(t, []programRow{

@@ -29,8 +29,8 @@ func (b *builder) ranking() {
 		"window:{window}")
 }
 
-// periods reports a date with minutes: the periods of a ranking are as long as the smallest thing that the layout of its
-// date names, which is an hour, a day, a month or a year.
+// periods reports a date with minutes: the periods of a ranking are as long as the smallest thing that the layout of
+// its date names, which is an hour, a day, a month or a year.
 func (b *builder) periods() {
 	for _, p := range b.main.Placeholders() {
 		if p.Type.Kind == scalar.Date && (strings.Contains(p.Type.Layout, "mm") || strings.Contains(p.Type.Layout, "ss")) {

@@ -295,7 +295,7 @@ func TestVisitsEnd(t *testing.T) {
 }
 
 // TestPackedRoundTrip: what is packed is visited, whatever it is; and cut anywhere, or with a byte changed, it is no
-// harm: no entry lies outside of the bytes.
+// harm: no entry is outside of the bytes.
 func TestPackedRoundTrip(t *testing.T) {
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		var packed, zipped, want []string
