@@ -151,16 +151,17 @@ func (c *Cluster) setSlot(node int, slot, what, id string) {
 		return err == nil || !strings.Contains(err.Error(), "NOREPLICAS")
 	})
 	if err != nil {
-		c.t.Fatalf("CLUSTER SETSLOT %s %s: %v", slot, what, err)
+		c.t.Fatalf("CLUSTER SETSLOT %s %s at node %d: %v\n%v", slot, what, node, err, c.Nodes[node].Do("CLUSTER", "NODES"))
 	}
 }
 
-// assignment returns who holds which slots, as a node sees it.
+// assignment returns who holds which slots since which epoch, as a node sees it. A node that does not know the epoch of
+// another one would take a slot from it without a later epoch, and lose it again to what that one said before.
 func assignment(n *Server) string {
 	var lines []string
 	for _, line := range strings.Split(fmt.Sprint(n.Do("CLUSTER", "NODES")), "\n") {
 		if f := strings.Fields(line); len(f) > 8 {
-			lines = append(lines, f[0]+" "+strings.Join(f[8:], " "))
+			lines = append(lines, f[0]+" "+f[6]+" "+strings.Join(f[8:], " "))
 		}
 	}
 	slices.Sort(lines)

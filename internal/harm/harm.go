@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -134,9 +135,7 @@ func start(t *testing.T, suite Suite, d dimensions, backlog int) *world {
 	if d.moves {
 		w.cluster = keywrighttest.StartCluster(t, keywrighttest.Redis, 2, 0)
 		w.servers, urls = w.cluster.Nodes, []string{w.cluster.URL()}
-		if _, err := w.servers[0].Try("EXISTS", suite.Key); err != nil {
-			w.owner = 1
-		}
+		w.owner = int(slot.Of([]byte(suite.Key))) * len(w.servers) / slot.Count
 	} else {
 		s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"),
 			keywrighttest.Config("appendfsync", "always"))
