@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,28 +31,98 @@ const module = "github.com/keywright/keywright"
 // schemaHome says where the published schemas are.
 const schemaHome = "https://raw.githubusercontent.com/keywright/keywright/main/cmd/keywright/internal/command/schemas/"
 
-// Schema returns the JSON Schema of a document, with the comments of the source in root.
-func (d Document) Schema(root fs.FS) ([]byte, error) {
-	s, err := shape.Of(d.Of, shape.Source(root, module))
+// definitions is the file of the types in all documents, which the schemas of documents refer to.
+const definitions = "definitions.schema.json"
+
+// Schemas returns the files with the JSON Schemas of documents, by name, with the comments of the source in root.
+func Schemas(documents []Document, root fs.FS) (map[string][]byte, error) {
+	types, roots := shape.NewSet(shape.Source(root, module)), make([]shape.Schema, len(documents))
+	for i, d := range documents {
+		roots[i] = types.Add(d.Of)
+	}
+	defs, err := types.Definitions()
 	if err != nil {
 		return nil, err
 	}
-	properties := s["properties"].(shape.Schema)
-	properties["version"] = shape.Schema{"const": d.Version, "description": "of this form; see docs/json.md"}
-	s["required"] = append([]string{"version"}, required(s)...)
-	s["$schema"], s["$id"] = "https://json-schema.org/draft/2020-12/schema", schemaHome+d.File()
-	s["title"], s["description"] = "keywright "+d.Name, d.What
+	files := map[string]shape.Schema{definitions: {"title": "keywright's documents",
+		"description": "The types in what commands print.", "$defs": defs}}
+	for i, d := range documents {
+		version := shape.Schema{"const": d.Version, "description": "of this form; see docs/json.md"}
+		files[d.File()] = shape.Schema{"title": "keywright " + d.Name, "description": d.What,
+			"$ref": definitions + roots[i]["$ref"].(string), "properties": shape.Schema{"version": version},
+			"required": []string{"version"}}
+	}
+	out := map[string][]byte{}
+	for name, s := range files {
+		s["$schema"], s["$id"] = "https://json-schema.org/draft/2020-12/schema", schemaHome+name
+		if out[name], err = encodeSchema(s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Schema returns the schema of a document as one text, of the files that Schemas makes: the definitions that it refers
+// to are in it.
+func (d Document) Schema(files fs.FS) ([]byte, error) {
+	doc, err := readSchema(files, d.File())
+	if err != nil {
+		return nil, err
+	}
+	all, err := readSchema(files, definitions)
+	if err != nil {
+		return nil, err
+	}
+	defs := all["$defs"].(shape.Schema)
+	root := defs[path.Base(doc["$ref"].(string))].(shape.Schema)
+	delete(doc, "$ref")
+	used := shape.Schema{}
+	collectDefinitions(root, defs, used)
+	if len(used) > 0 {
+		doc["$defs"] = used
+	}
+	maps.Copy(doc["properties"].(shape.Schema), root["properties"].(shape.Schema))
+	if required, some := root["required"].([]any); some {
+		doc["required"] = append(doc["required"].([]any), required...)
+	}
+	doc["type"] = root["type"]
+	return encodeSchema(doc)
+}
+
+func readSchema(files fs.FS, name string) (s shape.Schema, err error) {
+	text, err := fs.ReadFile(files, name)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}
+
+// collectDefinitions adds to used what a part of a schema refers to, and what that refers to.
+func collectDefinitions(part any, defs, used shape.Schema) {
+	switch part := part.(type) {
+	case []any:
+		for _, one := range part {
+			collectDefinitions(one, defs, used)
+		}
+	case shape.Schema:
+		for _, one := range part {
+			collectDefinitions(one, defs, used)
+		}
+		ref, _ := part["$ref"].(string)
+		if name := path.Base(ref); ref != "" && used[name] == nil {
+			used[name] = defs[name]
+			collectDefinitions(defs[name], defs, used)
+		}
+	}
+}
+
+func encodeSchema(s shape.Schema) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err = e.Encode(s)
+	err := e.Encode(s)
 	return text.Bytes(), err
-}
-
-func required(s shape.Schema) []string {
-	list, _ := s["required"].([]string)
-	return list
 }
 
 // File returns the name of the document's schema file.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"embed"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -138,8 +139,14 @@ var Documents = []cli.Document{
 //go:embed schemas/*.schema.json
 var schemas embed.FS
 
-// published returns the schema of a document as it was generated.
-func published(d cli.Document) ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
+// published returns the schema of a document, with all that it refers to.
+func published(d cli.Document) ([]byte, error) {
+	files, err := fs.Sub(schemas, "schemas")
+	if err != nil {
+		return nil, err
+	}
+	return d.Schema(files)
+}
 
 // documentNamed finds the document of a command; the form may be left out where
 // there is one.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
@@ -313,6 +315,28 @@ func runDocument(t *testing.T, s *keywrighttest.Server, r documentRun) string {
 		t.Fatalf("exit code %d, not %d\n%s%s", code, r.code, out.String(), errs.String())
 	}
 	return out.String()
+}
+
+// TestPublishedFilesReferToEachOther: the files of the repository, with their addresses, are schemas without the program.
+func TestPublishedFilesReferToEachOther(t *testing.T) {
+	files, err := fs.Glob(schemas, "schemas/*")
+	expect.NoError(t, err)
+	compiler, ids := jsonschema.NewCompiler(), map[string]string{}
+	for _, name := range files {
+		text, err := schemas.ReadFile(name)
+		expect.NoError(t, err)
+		file, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		expect.NoError(t, err)
+		ids[name] = file.(map[string]any)["$id"].(string)
+		expect.NoError(t, compiler.AddResource(ids[name], file))
+	}
+	for name, id := range ids {
+		s, err := compiler.Compile(id)
+		expect.NoError(t, err)
+		if s.Validate(map[string]any{}) == nil && !strings.Contains(name, "definitions") {
+			t.Errorf("%s takes a document without a version", name)
+		}
+	}
 }
 
 // strictSchema returns the published schema of a document, which here allows nothing that

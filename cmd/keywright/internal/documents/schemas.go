@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
 )
 
@@ -18,12 +19,12 @@ func writeSchemas(root, dir string) error {
 			return err
 		}
 	}
-	for _, d := range command.Documents {
-		text, err := d.Schema(os.DirFS(root))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, d.File()), text, 0o644); err != nil {
+	files, err := cli.Schemas(command.Documents, os.DirFS(root))
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
 )
 
@@ -26,18 +27,18 @@ func TestDocumentsAreFresh(t *testing.T) {
 
 // TestSchemasAreFresh: they are what is made of the types and comments of today.
 func TestSchemasAreFresh(t *testing.T) {
+	want, err := cli.Schemas(command.Documents, os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := filepath.Join(root, schemasDir)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) != len(command.Documents) {
-		t.Errorf("%d files, %d documents, %v", len(files), len(command.Documents), err)
+	if err != nil || len(files) != len(want) {
+		t.Errorf("%d files, not %d, %v", len(files), len(want), err)
 	}
-	for _, d := range command.Documents {
-		want, err := d.Schema(os.DirFS(root))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(filepath.Join(dir, d.File())); err != nil || string(got) != string(want) {
-			t.Errorf("%s is stale: run make gen (%v)", d.File(), err)
+	for name, text := range want {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != string(text) {
+			t.Errorf("%s is stale: run make gen (%v)", name, err)
 		}
 	}
 }

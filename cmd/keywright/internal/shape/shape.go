@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 )
 
 // Schema represents a JSON Schema, or a part of one.
-type Schema map[string]any
+type Schema = map[string]any
 
 // Comments finds the comment of a type, or of one of its fields.
 type Comments func(of reflect.Type, field string) string
@@ -28,24 +29,57 @@ type shaped interface{ JSONShape() any }
 
 // Of returns the schema of a type.
 func Of(t reflect.Type, comments Comments) (Schema, error) {
-	b := &builder{comments: comments, defs: Schema{}, named: map[string]reflect.Type{}}
-	out := b.object(t)
-	if len(b.defs) > 0 {
-		out["$defs"] = b.defs
+	s := NewSet(comments)
+	out := s.object(t)
+	defs, err := s.Definitions()
+	if len(defs) > 0 {
+		out["$defs"] = defs
+	}
+	return out, err
+}
+
+// Set builds the schemas of several types, which share the definitions of the types in them. Each definition has the
+// name of its Go type; where two types have one name, also that of their packages.
+type Set struct {
+	comments Comments
+	defs     map[reflect.Type]Schema
+	refs     map[reflect.Type][]Schema // those that name a definition; Definitions completes them
+	failed   []error                   // types that cannot be described
+}
+
+// NewSet returns an empty set, which takes descriptions from comments.
+func NewSet(comments Comments) *Set {
+	return &Set{comments: comments, defs: map[reflect.Type]Schema{}, refs: map[reflect.Type][]Schema{}}
+}
+
+// Add defines a type and those in it, and returns what refers to it; the reference is complete after Definitions.
+func (b *Set) Add(t reflect.Type) Schema { return b.define(t, t) }
+
+// Definitions returns all types that were met, by name, and completes the references to them: "#/$defs/name".
+func (b *Set) Definitions() (Schema, error) {
+	same := map[string]int{}
+	for t := range b.defs {
+		same[defName(t.Name())]++
+	}
+	out := Schema{}
+	for t, def := range b.defs {
+		name := defName(t.Name())
+		if same[name] > 1 {
+			name = path.Base(t.PkgPath()) + strings.TrimPrefix(t.Name(), "JSON")
+		}
+		if out[name] != nil {
+			b.fail("%s: a second type has the name %s", t, name)
+		}
+		out[name] = def
+		for _, ref := range b.refs[t] {
+			ref["$ref"] = "#/$defs/" + name
+		}
 	}
 	return out, errors.Join(b.failed...)
 }
 
-// builder collects the types that are met on the way.
-type builder struct {
-	comments Comments
-	defs     Schema
-	named    map[string]reflect.Type
-	failed   []error // types that cannot be described
-}
-
 // fail notes what cannot be described.
-func (b *builder) fail(format string, args ...any) Schema {
+func (b *Set) fail(format string, args ...any) Schema {
 	b.failed = append(b.failed, fmt.Errorf(format, args...))
 	return Schema{}
 }
@@ -53,7 +87,7 @@ func (b *builder) fail(format string, args ...any) Schema {
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
 // of returns the schema of a value of type t inside another.
-func (b *builder) of(t reflect.Type) Schema {
+func (b *Set) of(t reflect.Type) Schema {
 	if t.Kind() == reflect.Pointer {
 		return Schema{"anyOf": []any{b.of(t.Elem()), Schema{"type": "null"}}}
 	}
@@ -88,20 +122,19 @@ func (b *builder) of(t reflect.Type) Schema {
 	return b.fail("%s has no JSON Schema", t)
 }
 
-// define puts a named type under $defs, and refers to it.
-func (b *builder) define(t, form reflect.Type) Schema {
-	name := defName(t.Name())
-	if known := b.named[name]; known == nil {
-		b.named[name] = t
+// define puts a named type among the definitions, and refers to it.
+func (b *Set) define(t, form reflect.Type) Schema {
+	if _, known := b.defs[t]; !known {
+		b.defs[t] = nil // a type in itself ends here
 		def := b.object(form)
 		if text := b.comments(t, ""); text != "" {
 			def["description"] = text
 		}
-		b.defs[name] = def
-	} else if known != t {
-		return b.fail("%s and %s have one name", t, known)
+		b.defs[t] = def
 	}
-	return Schema{"$ref": "#/$defs/" + name}
+	ref := Schema{}
+	b.refs[t] = append(b.refs[t], ref)
+	return ref
 }
 
 // defName returns the name of a Go type as the schemas have it: JSONKey is key.
@@ -111,7 +144,7 @@ func defName(name string) string {
 }
 
 // object returns the schema of a struct.
-func (b *builder) object(t reflect.Type) Schema {
+func (b *Set) object(t reflect.Type) Schema {
 	properties, required := Schema{}, []string{}
 	b.fields(t, true, properties, &required)
 	out := Schema{"type": "object", "properties": properties}
@@ -125,7 +158,7 @@ func (b *builder) object(t reflect.Type) Schema {
 	return out
 }
 
-func (b *builder) fields(t reflect.Type, always bool, properties Schema, required *[]string) {
+func (b *Set) fields(t reflect.Type, always bool, properties Schema, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -155,7 +188,7 @@ func (b *builder) fields(t reflect.Type, always bool, properties Schema, require
 	}
 }
 
-func (b *builder) property(t reflect.Type, f reflect.StructField, inner reflect.Type) Schema {
+func (b *Set) property(t reflect.Type, f reflect.StructField, inner reflect.Type) Schema {
 	s := b.of(inner)
 	if words := f.Tag.Get("enum"); words != "" {
 		s["enum"] = strings.Split(words, ",")

@@ -2,10 +2,15 @@ package shape
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/keyspace/finding"
 )
 
 type inner struct {
@@ -59,6 +64,29 @@ func TestOf(t *testing.T) {
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%s\n%s", err, text, want)
 	}
+}
+
+type Counts struct {
+	In *Counts `json:"in,omitempty"`
+}
+
+type positions struct {
+	Here  Counts         `json:"here"`
+	There finding.Counts `json:"there"`
+}
+
+// TestNamesOfDefinitions: two types of one name have those of their packages, too; a type that is in itself ends.
+func TestNamesOfDefinitions(t *testing.T) {
+	s := NewSet(Source(fstest.MapFS{}, "x"))
+	ref := s.Add(reflect.TypeFor[positions]())
+	defs, err := s.Definitions()
+	expect.NoError(t, err)
+	names := strings.Join(slices.Sorted(maps.Keys(defs)), " ")
+	expect.Equal(t, "names", names, "findingCounts positions shapeCounts")
+	expect.Equal(t, "reference", ref["$ref"].(string), "#/$defs/positions")
+	text, err := json.Marshal(defs["shapeCounts"])
+	expect.NoError(t, err)
+	expect.Equal(t, "definition", string(text), `{"properties":{"in":{"$ref":"#/$defs/shapeCounts"}},"type":"object"}`)
 }
 
 type odd struct {
