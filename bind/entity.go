@@ -35,7 +35,7 @@ func Entity(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Val
 func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[string, Aged], error) {
 	h, main := parts.Of(e), e.Keys[0].Pattern
 	spec := &entity.Spec[string, Aged]{Fields: &value.Fields[Aged]{}}
-	item, err := bound(*h.Item, v)
+	item, err := bindPart(*h.Item, v)
 	if err = errors.Join(err, fill(h, v, spec, spec)); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 
 // indexed returns an index with values.
 func indexed(ix parts.Index, v Values) (entity.Index[Aged], error) {
-	b, err := bound(ix.Part, v)
+	b, err := bindPart(ix.Part, v)
 	out := entity.Index[Aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: b.Prefix, Suffix: b.Suffix}
 	if ix.Field == "" && err == nil {
 		out.Prefix = b.Names[0]

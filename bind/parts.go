@@ -47,13 +47,13 @@ func Parts(e *keyspace.Entry, v Values) ([]Bound, error) {
 	out := make([]Bound, len(all))
 	var errs []error
 	for i, p := range all {
-		b, err := bound(p, v)
+		b, err := bindPart(p, v)
 		out[i], errs = b, append(errs, err)
 	}
 	return out, errors.Join(errs...)
 }
 
-func bound(p parts.Part, v Values) (b Bound, err error) {
+func bindPart(p parts.Part, v Values) (b Bound, err error) {
 	b = Bound{Part: p, values: v}
 	switch p.Form {
 	case parts.Whole:
@@ -104,7 +104,7 @@ func fill(h parts.Handle, v Values, keys, options any) error {
 	var errs []error
 	to := reflect.ValueOf(keys).Elem()
 	for _, p := range h.Parts {
-		b, err := bound(p, v)
+		b, err := bindPart(p, v)
 		errs = append(errs, err, put(to.FieldByName(p.Name), &b))
 	}
 	into := reflect.ValueOf(options).Elem()

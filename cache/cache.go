@@ -335,10 +335,10 @@ func (i Item[V]) decode(r kernel.Reply) (v V, err error) {
 	if err != nil {
 		return v, missing(err)
 	}
-	return parse(i.codec(), text)
+	return decodeText(i.codec(), text)
 }
 
-func parse[V any](codec *value.Codec[V], text string) (V, error) {
+func decodeText[V any](codec *value.Codec[V], text string) (V, error) {
 	v, err := codec.Parse(text)
 	if err == nil {
 		return v, nil

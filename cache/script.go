@@ -81,7 +81,7 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 				out.left = time.Duration(ms) * time.Millisecond
 			case why.mode == "miss":
 				text, _ := parts[1].ToString()
-				out.value, err = parse(i.codec(), text)
+				out.value, err = decodeText(i.codec(), text)
 			}
 			return out, err
 		}})

@@ -33,7 +33,7 @@ func (v Version) Current(ctx context.Context) (int64, error) {
 	raw, key := v.client.Raw(), v.key.Name()
 	n, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), v.maxAge)
-	}, number)
+	}, readInteger)
 	if err == keywright.ErrNotFound {
 		return v.bump("version", "now").Do(ctx)
 	}
@@ -55,7 +55,7 @@ func (v Version) bump(name, which string) keywright.Op[int64] {
 		a.Err = err
 	}
 	return kernel.NewOp(kernel.Spec[int64]{Action: a, Script: bumpScript, Keys: []string{v.key.Name()},
-		Args: []string{strconv.FormatInt(ms, 10), which}, Decode: number})
+		Args: []string{strconv.FormatInt(ms, 10), which}, Decode: readInteger})
 }
 
 func (v Version) action(name string, effect keywright.Effect) kernel.Action {
@@ -63,8 +63,8 @@ func (v Version) action(name string, effect keywright.Effect) kernel.Action {
 		Key: v.key.Name()}
 }
 
-// number reads a version: a text of digits.
-func number(r kernel.Reply) (int64, error) {
+// readInteger reads a version: a text of digits.
+func readInteger(r kernel.Reply) (int64, error) {
 	text, err := r.ToString()
 	if err != nil {
 		return 0, formed(missing(err))

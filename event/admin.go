@@ -104,7 +104,7 @@ func (s Stream[M]) Ack(ctx context.Context, group, id string) (bool, error) {
 }
 
 func (s Stream[M]) ack(group string, ids ...string) keywright.Op[int64] {
-	return command(s, "ack", keywright.Idempotent, number, "XACK", append([]string{group}, ids...)...)
+	return command(s, "ack", keywright.Idempotent, readInteger, "XACK", append([]string{group}, ids...)...)
 }
 
 // Stats describes how many messages a stream and its groups have.
@@ -138,8 +138,8 @@ func (s Stream[M]) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, s.invalid("stats", err)
 	}
 	var batch keywright.Batch
-	length := keywright.Queue(&batch, command(s, "stats", keywright.Reads, number, "XLEN"))
-	dead := keywright.Queue(&batch, on(s, s.keys.Dead, "stats", keywright.Reads, number, "XLEN"))
+	length := keywright.Queue(&batch, command(s, "stats", keywright.Reads, readInteger, "XLEN"))
+	dead := keywright.Queue(&batch, on(s, s.keys.Dead, "stats", keywright.Reads, readInteger, "XLEN"))
 	stream := keywright.Queue(&batch, command(s, "stats", keywright.Reads, fields, "XINFO STREAM"))
 	groups := keywright.Queue(&batch, command(s, "stats", keywright.Reads, fieldsOfAll, "XINFO GROUPS"))
 	if err := batch.Run(ctx); err != nil {

@@ -64,7 +64,7 @@ func (c *consumer[M]) bury(ctx context.Context, d *delivery[M]) {
 		"kept", strconv.Itoa(deadLetters), "age", ms(s.config.Age), "deliveries", tried, "reason", text), raw...)
 	call, cancel := lingering(ctx, c.calls())
 	defer cancel()
-	buried, err := script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, number).Do(call)
+	buried, err := script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, readInteger).Do(call)
 	switch {
 	case err != nil && !isNoGroup(err):
 		c.tell(err)

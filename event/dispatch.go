@@ -169,7 +169,7 @@ func (c *consumer[M]) begin(ctx context.Context, d, done *delivery[M]) (mine, as
 	}
 	args := []string{c.group, c.o.Name, d.ID, strconv.FormatInt(d.count+1, 10), id}
 	asked = c.insist(ctx, func(ctx context.Context) error {
-		n, err := script("begin", s, keywright.Idempotent, standard.begin, s.keys.main(), args, number).Do(ctx)
+		n, err := script("begin", s, keywright.Idempotent, standard.begin, s.keys.main(), args, readInteger).Do(ctx)
 		mine = n == 1
 		return err
 	})

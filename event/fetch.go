@@ -67,7 +67,7 @@ func (c *consumer[M]) create(ctx context.Context) error {
 	}
 	s := c.stream
 	args := []string{c.group, begin, ms(s.config.Age)}
-	made, err := script("group", s, keywright.Idempotent, standard.group, s.keys.main(), args, number).Do(ctx)
+	made, err := script("group", s, keywright.Idempotent, standard.group, s.keys.main(), args, readInteger).Do(ctx)
 	if err == nil {
 		c.made, c.began = true, true
 	}
@@ -133,7 +133,7 @@ func (c *consumer[M]) readGroup(ctx context.Context, free int, block time.Durati
 			if kernel.IsNil(err) {
 				return nil, nil
 			}
-			return found[key], named(err, key)
+			return found[key], nameKey(err, key)
 		},
 	}).Do(ctx)
 }

@@ -141,7 +141,7 @@ func (c *consumer[M]) giveBack(ctx context.Context) error {
 	s := c.stream
 	for part := range slices.Chunk(c.letGo(), 2*chunk) {
 		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease), givenBack}, part...)
-		_, err := script("give back", s, keywright.Idempotent, standard.giveBack, s.keys.main(), args, number).Do(ctx)
+		_, err := script("give back", s, keywright.Idempotent, standard.giveBack, s.keys.main(), args, readInteger).Do(ctx)
 		if err != nil && !isNoGroup(err) {
 			return err
 		}
@@ -184,7 +184,7 @@ func (c *consumer[M]) remove(ctx context.Context, names []string) error {
 	s := c.stream
 	for part := range slices.Chunk(names, chunk) {
 		args := append([]string{c.group}, part...)
-		if _, err := script("leave", s, keywright.Idempotent, standard.leave, s.keys.main(), args, number).Do(
+		if _, err := script("leave", s, keywright.Idempotent, standard.leave, s.keys.main(), args, readInteger).Do(
 			ctx); err != nil {
 			return err
 		}

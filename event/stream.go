@@ -144,18 +144,18 @@ func on[M, T any](
 func naming[T any](key string, decode func(kernel.Reply) (T, error)) func(kernel.Reply) (T, error) {
 	return func(r kernel.Reply) (T, error) {
 		value, err := decode(r)
-		return value, named(err, key)
+		return value, nameKey(err, key)
 	}
 }
 
-func named(err error, key string) error {
+func nameKey(err error, key string) error {
 	if err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE Operation") {
 		return fmt.Errorf("the key %q: %w", key, err)
 	}
 	return err
 }
 
-func number(r kernel.Reply) (int64, error) { return r.AsInt64() }
+func readInteger(r kernel.Reply) (int64, error) { return r.AsInt64() }
 
 func list(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() }
 

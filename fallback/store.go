@@ -117,15 +117,15 @@ type Limits struct {
 
 // WithDefaults returns the limits with defaults for what is 0.
 func (l Limits) WithDefaults() Limits {
-	set(&l.Entries, 100_000)
-	set(&l.Bytes, 64<<20)
-	set(&l.LogEntries, 10_000)
-	set(&l.LogBytes, 16<<20)
-	set(&l.Conflicts, 1000)
+	setDefault(&l.Entries, 100_000)
+	setDefault(&l.Bytes, 64<<20)
+	setDefault(&l.LogEntries, 10_000)
+	setDefault(&l.LogBytes, 16<<20)
+	setDefault(&l.Conflicts, 1000)
 	return l
 }
 
-func set[T int | int64](v *T, standard T) {
+func setDefault[T int | int64](v *T, standard T) {
 	if *v == 0 {
 		*v = standard
 	}

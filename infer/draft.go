@@ -140,7 +140,7 @@ func (d *Draft) ofKept(k *tree.Kept, values []tree.Sample) {
 		more := &Draft{Package: d.Package, All: d.All, options: d.options}
 		ks, _, _ := d.load()
 		more.options.Known = d.within(ks)
-		m, err := declared(more.options.Known)
+		m, err := matchDeclared(more.options.Known)
 		if err != nil {
 			return
 		}

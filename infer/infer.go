@@ -58,16 +58,16 @@ func New(options Options) (*Infer, error) {
 	in := &Infer{options: options}
 	if options.Known != nil {
 		var err error
-		if in.known, err = declared(options.Known); err != nil {
+		if in.known, err = matchDeclared(options.Known); err != nil {
 			return nil, err
 		}
 	}
 	return in, nil
 }
 
-// declared matches the keys that a declaration says something of. Those that are only in
+// matchDeclared matches the keys that a declaration says something of. Those that are only in
 // a namespace, or in a glob of owns, are ours and not declared yet.
-func declared(ks *keyspace.Keyspace) (*match.Matcher, error) {
+func matchDeclared(ks *keyspace.Keyspace) (*match.Matcher, error) {
 	all, targets := ks.Items()
 	var items []match.Item
 	for i, t := range targets {

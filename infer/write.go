@@ -222,15 +222,17 @@ func (l Left) String() string {
 	if l.Keys > 0 {
 		n := plural(l.Keys, "key")
 		if len(l.Example) > 0 {
-			n += ", like " + shown(l.Example)
+			n += ", like " + maskedKey(l.Example)
 		}
 		parts = append(parts, n)
 	}
 	return strings.Join(append(parts, l.Why), ": ")
 }
 
-// shown returns a key for a comment: a draft goes to a repository, where no identifier of a person belongs.
-func shown(key []byte) string { return finding.Key([]byte(keygroup.Mask(key[:min(len(key), 100)]))) }
+// maskedKey returns a key for a comment: a draft goes to a repository, where no identifier of a person belongs.
+func maskedKey(key []byte) string {
+	return finding.Key([]byte(keygroup.Mask(key[:min(len(key), 100)])))
+}
 
 // writer counts the lines it writes.
 type writer struct {

@@ -102,10 +102,10 @@ func (e *Entry) Renamed(k *Key, main *pattern.Pattern) (*pattern.Pattern, error)
 			gone = append(gone, p.Name)
 		}
 	}
-	if cut(own, gone).String() != k.Base {
+	if withoutPlaceholders(own, gone).String() != k.Base {
 		return k.Pattern, nil // an index that the author named, or the entry's name
 	}
-	base := cut(main, gone)
+	base := withoutPlaceholders(main, gone)
 	if slices.ContainsFunc(base.Placeholders(),
 		func(p pattern.Placeholder) bool { return slices.Contains(gone, p.Name) }) {
 		return k.Pattern, nil
@@ -117,8 +117,8 @@ func (e *Entry) Renamed(k *Key, main *pattern.Pattern) (*pattern.Pattern, error)
 	return base.DeriveIn(space, k.Suffix)
 }
 
-// cut returns a pattern without some placeholders.
-func cut(p *pattern.Pattern, names []string) *pattern.Pattern {
+// withoutPlaceholders returns a pattern without some placeholders.
+func withoutPlaceholders(p *pattern.Pattern, names []string) *pattern.Pattern {
 	for _, name := range names {
 		p = p.Without(name)
 	}

@@ -62,7 +62,7 @@ func GCRA(limit int64, per time.Duration, burst int64) Rule {
 		return r
 	}
 	r.needs = max(time.Duration(float64(per)*float64(burst)/float64(limit)).Truncate(time.Millisecond), time.Millisecond)
-	r.args = numbers(each, each*burst)
+	r.args = formatAll(each, each*burst)
 	return r
 }
 
@@ -84,7 +84,7 @@ func Sliding(limit int64, per time.Duration) Rule {
 	}
 	width := (per.Microseconds() + slices - 1) / slices
 	r.needs = time.Duration((slices+1)*width)*time.Microsecond + 2*time.Millisecond
-	r.args = numbers(limit, width)
+	r.args = formatAll(limit, width)
 	return r
 }
 
@@ -95,7 +95,7 @@ func Sliding(limit int64, per time.Duration) Rule {
 // 2^63 - 1. per is rounded up to a whole millisecond.
 func Fixed(limit int64, per time.Duration) Rule {
 	ms := (per + time.Millisecond - 1) / time.Millisecond
-	return Rule{algorithm: fixed, limit: limit, args: numbers(limit, int64(ms)), needs: ms * time.Millisecond,
+	return Rule{algorithm: fixed, limit: limit, args: formatAll(limit, int64(ms)), needs: ms * time.Millisecond,
 		err: plausible(limit, per)}
 }
 
@@ -109,7 +109,7 @@ func plausible(limit int64, per time.Duration) error {
 	return nil
 }
 
-func numbers(ns ...int64) []string {
+func formatAll(ns ...int64) []string {
 	texts := make([]string, len(ns))
 	for i, n := range ns {
 		texts[i] = strconv.FormatInt(n, 10)

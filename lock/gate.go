@@ -65,7 +65,7 @@ func passed(r kernel.Reply) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if open, err := number(all[0]); err != nil || open == 0 {
+	if open, err := readInteger(all[0]); err != nil || open == 0 {
 		return nil, errors.Join(err,
 			&keywright.Error{Class: keywright.NotApplied, Err: ErrStale, Hint: "stop: the lock was lost"})
 	}

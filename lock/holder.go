@@ -44,7 +44,7 @@ func readHolder(r kernel.Reply) (h Holder, err error) {
 	h.Owner = OwnerOf(h.Token)
 	var n [5]int64
 	for i := range n {
-		if n[i], err = number(all[i+1]); err != nil {
+		if n[i], err = readInteger(all[i+1]); err != nil {
 			return h, err
 		}
 	}

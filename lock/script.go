@@ -106,7 +106,7 @@ func (r reply) decode(result kernel.Reply) (reply, error) {
 	}
 	var numbers [4]int64
 	for i, m := range all[:min(4, len(all))] {
-		if numbers[i], err = number(m); err != nil {
+		if numbers[i], err = readInteger(m); err != nil {
 			return r, err
 		}
 	}
@@ -118,7 +118,7 @@ func (r reply) decode(result kernel.Reply) (reply, error) {
 	return r, nil
 }
 
-func number(m kernel.Value) (int64, error) {
+func readInteger(m kernel.Value) (int64, error) {
 	if m.IsInt64() {
 		return m.ToInt64()
 	}

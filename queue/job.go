@@ -180,7 +180,7 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 		Action: kernel.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
 		Script: standard.job, Keys: keys, Args: parts.Args("job", 0, "verb", verb, "id", id, "token", token,
 			"said", text, "channel", q.keys.Channel, "ttl", q.ttl(), "database", q.database(), "lane_names", q.laneNames()),
-		Decode: number,
+		Decode: readInteger,
 	}).Do(ctx)
 	return n, q.named(ctx, keys, err)
 }

@@ -66,7 +66,7 @@ func list(r kernel.Reply) ([]kernel.Value, error) {
 	return out, keyed(err)
 }
 
-func number(r kernel.Reply) (int64, error) {
+func readInteger(r kernel.Reply) (int64, error) {
 	n, err := r.ToInt64()
 	return n, keyed(err)
 }

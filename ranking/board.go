@@ -76,13 +76,13 @@ const maxScore = 1<<53 - 1
 // period; it has no key.
 func New[M any, S Number](to keywright.Binding, c Config[M, S]) (*Board[M, S], error) {
 	b := &Board[M, S]{Config: c, bound: to, script: standard}
-	if whole[S]() {
+	if isWhole[S]() {
 		b.most = maxScore
 	}
 	if c.Ties == FirstToReach {
 		b.bits = bits.Len64(uint64(c.Step.Longest / time.Second))
 		b.most = 1<<(53-b.bits) - 1
-		if !whole[S]() || c.Step.Longest <= 0 || b.bits > 40 {
+		if !isWhole[S]() || c.Step.Longest <= 0 || b.bits > 40 {
 			return nil, &keywright.Error{Class: keywright.Invalid, Op: "ranking", Entry: to.Entry.Name,
 				Err:  errors.New("first to reach needs whole scores and a step with a longest period of at most 34,000 years"),
 				Hint: "use an int score, or ranking.ByMember"}
@@ -91,7 +91,7 @@ func New[M any, S Number](to keywright.Binding, c Config[M, S]) (*Board[M, S], e
 	return b, nil
 }
 
-func whole[S Number]() bool { return S(1)/S(2) == 0 }
+func isWhole[S Number]() bool { return S(1)/S(2) == 0 }
 
 // ZSet returns the sorted set of a period, for what is not here: Remove, Each, TTL,
 // Delete. Under FirstToReach its scores have the time in them and do not read.
@@ -167,7 +167,7 @@ func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) 
 		if err != nil {
 			return nil, err
 		}
-		by, err := number(c.By)
+		by, err := formatScore(c.By)
 		if err != nil {
 			return nil, err
 		}
@@ -181,9 +181,9 @@ func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) 
 	return args, nil
 }
 
-// number returns a score as text, exactly.
-func number[S Number](s S) (string, error) {
-	if whole[S]() {
+// formatScore returns a score as text, exactly.
+func formatScore[S Number](s S) (string, error) {
+	if isWhole[S]() {
 		if n := int64(s); n > maxScore || n < -maxScore {
 			return "", fmt.Errorf("%d is more than a score holds exactly, 2^53-1", n)
 		}

@@ -58,7 +58,7 @@ func globByte(p []byte, c byte) ([]byte, bool) {
 	case '?':
 		return p[1:], true
 	case '[':
-		return set(p[1:], c)
+		return byteSet(p[1:], c)
 	case '\\':
 		if len(p) > 1 {
 			p = p[1:]
@@ -67,7 +67,7 @@ func globByte(p []byte, c byte) ([]byte, bool) {
 	return p[1:], p[0] == c
 }
 
-func set(p []byte, c byte) ([]byte, bool) {
+func byteSet(p []byte, c byte) ([]byte, bool) {
 	not := len(p) > 0 && p[0] == '^'
 	if not {
 		p = p[1:]

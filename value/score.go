@@ -18,11 +18,11 @@ const maxScore = 1 << 53
 
 // IntScore returns a whole number of at most 2^53 either way, within low and high.
 func IntScore(low, high int64) Score[int64] {
-	return Score[int64]{Append: Int(max(low, -maxScore), min(high, maxScore)).Append, From: whole,
+	return Score[int64]{Append: Int(max(low, -maxScore), min(high, maxScore)).Append, From: wholeScore,
 		By: Int(-maxScore, maxScore).Append, Most: maxScore}
 }
 
-func whole(f float64) (int64, error) {
+func wholeScore(f float64) (int64, error) {
 	if f != math.Trunc(f) || math.Abs(f) > maxScore {
 		return 0, Bad("is not a whole number that a score holds exactly")
 	}
@@ -45,7 +45,7 @@ func UnixMSScore() Score[time.Time] { return timeScore(UnixMS(), time.UnixMilli)
 
 func timeScore(c Codec[time.Time], of func(int64) time.Time) Score[time.Time] {
 	return Score[time.Time]{Append: c.Append, From: func(f float64) (time.Time, error) {
-		n, err := whole(f)
+		n, err := wholeScore(f)
 		return of(n).UTC(), err
 	}}
 }

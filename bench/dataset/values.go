@@ -87,7 +87,7 @@ func userHash(c *commands, key []byte, r *keygen.Rand) {
 		text("bio").bytes(sentence(buf[:0], r, int(r.Between(80, 220))))
 }
 
-func shortList(c *commands, key []byte, r *keygen.Rand) { list(c, key, r, int(r.Between(1, 12))) }
+func shortList(c *commands, key []byte, r *keygen.Rand) { fillList(c, key, r, int(r.Between(1, 12))) }
 
 // longList fits into one node of a quicklist, 8 KiB; one in ten takes several.
 func longList(c *commands, key []byte, r *keygen.Rand) {
@@ -95,10 +95,10 @@ func longList(c *commands, key []byte, r *keygen.Rand) {
 	if r.Chance(100) {
 		n *= 12
 	}
-	list(c, key, r, int(n))
+	fillList(c, key, r, int(n))
 }
 
-func list(c *commands, key []byte, r *keygen.Rand, n int) {
+func fillList(c *commands, key []byte, r *keygen.Rand, n int) {
 	var buf [64]byte
 	c.start(2 + n).text("RPUSH").bytes(key)
 	for range n {

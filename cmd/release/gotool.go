@@ -48,8 +48,9 @@ func (g goTool) proxies(ours string) string {
 	return list
 }
 
-// plain returns the environment without anything that would change what go builds, where it takes it from or puts it.
-func plain() []string {
+// cleanEnvironment returns the environment without anything that would change what go builds, where it takes it from
+// or puts it.
+func cleanEnvironment() []string {
 	var out []string
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
@@ -68,7 +69,8 @@ func (g goTool) env(home, ours string, more ...string) []string {
 	if g.offline {
 		sums = "off"
 	}
-	return append(append(plain(), "GOPATH="+home, "GOMODCACHE="+filepath.Join(home, "modules"), "GOCACHE="+g.BuildCache,
+	return append(append(cleanEnvironment(), "GOPATH="+home, "GOMODCACHE="+filepath.Join(home, "modules"),
+		"GOCACHE="+g.BuildCache,
 		"GOFLAGS=-modcacherw", "GOPROXY="+g.proxies(ours), "GOSUMDB="+sums, "GONOSUMDB="+strings.TrimSuffix(without, ","),
 		"GONOPROXY="+g.NoProxy), more...)
 }

@@ -201,7 +201,7 @@ func TestUsersGetWhatIsTested(t *testing.T) {
 	modules, err := published("../..")
 	must(t, err)
 	list := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
-	list.Dir, list.Env = "../..", append(plain(), "GOWORK=")
+	list.Dir, list.Env = "../..", append(cleanEnvironment(), "GOWORK=")
 	text, err := output(list)
 	must(t, err)
 	tested := map[string]string{}

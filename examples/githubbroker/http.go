@@ -32,14 +32,14 @@ func (b *Broker) Handler() http.Handler {
 		n, err := b.CurrentTask(r.Context(), r.PathValue("agent"))
 		return map[string]int64{"number": n}, err
 	})
-	answer("POST /agents/{agent}/keep", shown(func(ctx context.Context, agent string, s show) (any, error) {
+	answer("POST /agents/{agent}/keep", withAgent(func(ctx context.Context, agent string, s show) (any, error) {
 		left, err := b.Keep(ctx, agent, s.Ticket)
 		return map[string]float64{"seconds": left.Seconds()}, err
 	}))
-	answer("POST /agents/{agent}/done", shown(func(ctx context.Context, agent string, s show) (any, error) {
+	answer("POST /agents/{agent}/done", withAgent(func(ctx context.Context, agent string, s show) (any, error) {
 		return nil, b.Done(ctx, agent, s.Ticket)
 	}))
-	answer("POST /agents/{agent}/giveback", shown(func(ctx context.Context, agent string, s show) (any, error) {
+	answer("POST /agents/{agent}/giveback", withAgent(func(ctx context.Context, agent string, s show) (any, error) {
 		return nil, b.GiveBack(ctx, agent, s.Ticket, s.Reason)
 	}))
 	answer("GET /issues/{number}", func(r *http.Request) (any, error) {
@@ -62,7 +62,7 @@ type show struct {
 // errAsked is what cannot be read of a request.
 var errAsked = errors.New("the request cannot be read")
 
-func shown(fn func(ctx context.Context, agent string, s show) (any, error)) func(*http.Request) (any, error) {
+func withAgent(fn func(ctx context.Context, agent string, s show) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var s show
 		in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 16<<10))

@@ -22,7 +22,7 @@ func (d *Daemon) Handler() http.Handler {
 	}
 	answer("POST /tasks", func(r *http.Request) (any, error) {
 		var t Task
-		if err := read(r, &t); err != nil {
+		if err := readRequest(r, &t); err != nil {
 			return nil, err
 		}
 		id, err := d.Submit(r.Context(), t)
@@ -40,7 +40,7 @@ func (d *Daemon) Handler() http.Handler {
 	answer("GET /settings", func(*http.Request) (any, error) { return d.Settings(), nil })
 	answer("PUT /settings", func(r *http.Request) (any, error) {
 		var p Patch
-		if err := read(r, &p); err != nil {
+		if err := readRequest(r, &p); err != nil {
 			return nil, err
 		}
 		err := d.Set(r.Context(), p)
@@ -52,7 +52,7 @@ func (d *Daemon) Handler() http.Handler {
 	})
 	answer("POST /sessions", func(r *http.Request) (any, error) {
 		var s struct{ User string }
-		if err := read(r, &s); err != nil {
+		if err := readRequest(r, &s); err != nil {
 			return nil, err
 		}
 		id := rand.Text()
@@ -73,7 +73,7 @@ func (d *Daemon) Handler() http.Handler {
 // errAsked is what cannot be read of a request.
 var errAsked = errors.New("the request cannot be read")
 
-func read(r *http.Request, into any) error {
+func readRequest(r *http.Request, into any) error {
 	in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<10))
 	in.DisallowUnknownFields()
 	if err := in.Decode(into); err != nil {

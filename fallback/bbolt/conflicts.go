@@ -47,7 +47,7 @@ func (x *tx) keep(c fallback.Conflict) error {
 		return err
 	}
 	x.totals.conflicts++
-	return x.conflicts.Put(number(c.Seq), data)
+	return x.conflicts.Put(sequenceKey(c.Seq), data)
 }
 
 // forget lets the oldest conflicts go that are too many.

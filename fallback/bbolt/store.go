@@ -127,7 +127,7 @@ func (s *Store) in(t *bolt.Tx, f func(*tx) error) error {
 	return saved.Put(totalKey, x.totals.bytes())
 }
 
-func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 func copyKey(id string) []byte { return append([]byte("i"), id...) }
 
@@ -159,13 +159,13 @@ func (x *tx) set(id string, r fallback.Record) error {
 		if place, err = x.order.NextSequence(); err != nil {
 			return err
 		}
-		if err := x.order.Put(number(place), []byte(id)); err != nil {
+		if err := x.order.Put(sequenceKey(place), []byte(id)); err != nil {
 			return err
 		}
 	}
 	x.totals.copies++
 	x.copyBytes += r.Size(id)
-	return x.copies.Put(copyKey(id), append(number(place), data...))
+	return x.copies.Put(copyKey(id), append(sequenceKey(place), data...))
 }
 
 func (x *tx) remove(id string) error {
@@ -286,7 +286,8 @@ func (x *tx) add(e fallback.Entry) error {
 	}
 	x.pending++
 	x.pendingBytes += e.Size()
-	return errors.Join(x.log.Put(number(e.Seq), data), x.items.Put(append(itemKey(e.ID), number(e.Seq)...), []byte{}))
+	return errors.Join(x.log.Put(sequenceKey(e.Seq), data),
+		x.items.Put(append(itemKey(e.ID), sequenceKey(e.Seq)...), []byte{}))
 }
 
 // take removes an entry; known is false if it is not there.
@@ -307,7 +308,7 @@ func (x *tx) take(seq []byte) (e fallback.Entry, known bool, err error) {
 func (s *Store) Next(_ context.Context, after uint64, n int) (out []fallback.Entry, err error) {
 	err = s.view(func(x *tx) error {
 		c := x.log.Cursor()
-		for k, data := c.Seek(number(after + 1)); k != nil && len(out) < n; k, data = c.Next() {
+		for k, data := c.Seek(sequenceKey(after + 1)); k != nil && len(out) < n; k, data = c.Next() {
 			var e fallback.Entry
 			if err := e.UnmarshalBinary(data); err != nil {
 				return fmt.Errorf("entry %d of the log: %w", binary.BigEndian.Uint64(k), err)
@@ -322,7 +323,7 @@ func (s *Store) Next(_ context.Context, after uint64, n int) (out []fallback.Ent
 // Done implements fallback.Store: one transaction.
 func (s *Store) Done(_ context.Context, e fallback.Entry, version int64, at time.Time) error {
 	return s.batch(func(x *tx) error {
-		if _, known, err := x.take(number(e.Seq)); err != nil || !known {
+		if _, known, err := x.take(sequenceKey(e.Seq)); err != nil || !known {
 			return err
 		}
 		r, _, err := x.get(e.ID)

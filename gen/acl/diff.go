@@ -70,7 +70,7 @@ func (u User) diff(a Actual, categories map[string][]string) []Change {
 	if a.Selectors > 0 {
 		have = append(have, fmt.Sprintf("(%d selectors)", a.Selectors))
 	}
-	return append(flags(u.Name, a.Flags), compare(u.Name, want, have)...)
+	return append(flags(u.Name, a.Flags), compareCommands(u.Name, want, have)...)
 }
 
 // flags returns the differences beyond rights.
@@ -107,7 +107,7 @@ func Commands(rules string, categories map[string][]string) []string {
 	may := map[string]bool{}
 	for _, rule := range strings.Fields(strings.ToLower(rules)) {
 		allow := rule[0] == '+'
-		for _, c := range named(rule[1:], known, categories) {
+		for _, c := range ruleCommands(rule[1:], known, categories) {
 			may[c] = allow
 		}
 	}
@@ -121,8 +121,8 @@ func Commands(rules string, categories map[string][]string) []string {
 	return out
 }
 
-// named returns the commands that one rule is about.
-func named(name string, known map[string]bool, categories map[string][]string) []string {
+// ruleCommands returns the commands that one rule is about.
+func ruleCommands(name string, known map[string]bool, categories map[string][]string) []string {
 	if category, ok := strings.CutPrefix(name, "@"); ok && category != "all" {
 		return categories[category]
 	}
@@ -135,7 +135,7 @@ func named(name string, known map[string]bool, categories map[string][]string) [
 	return out
 }
 
-func compare(user string, want, have []string) []Change {
+func compareCommands(user string, want, have []string) []Change {
 	var out []Change
 	for _, w := range want {
 		if !slices.Contains(have, w) {

@@ -53,8 +53,8 @@ func (a *asked) number(targets []*target) {
 	}
 }
 
-// plain returns the text that all names of a glob begin with.
-func plain(glob string) string {
+// literalPrefix returns the text that all names of a glob begin with.
+func literalPrefix(glob string) string {
 	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
 		return glob[:i]
 	}
@@ -66,7 +66,7 @@ func (r *realm) search(glob string, out *reached) bool {
 	if r.budget <= 0 {
 		return false
 	}
-	text := plain(glob)
+	text := literalPrefix(glob)
 	near := r.near(text, text == glob)
 	if r.budget -= len(near); r.budget < 0 {
 		return false

@@ -181,13 +181,13 @@ func (g *generator) reason(p *param, name string) string {
 	case scalar.Date:
 		return g.date(t.Layout) + ".Check(" + name + ")"
 	case scalar.Enum:
-		return fmt.Sprintf("%s.OneOf(string(%s), %s)", key, name, words(t, p.tagged))
+		return fmt.Sprintf("%s.OneOf(string(%s), %s)", key, name, enumWords(t, p.tagged))
 	}
 	return fmt.Sprintf("%s.Text(%s, %t)", g.scalarVar(t), name, p.tagged)
 }
 
-// words returns an enum's words that may be in the key.
-func words(t scalar.Type, tagged bool) string {
+// enumWords returns an enum's words that may be in the key.
+func enumWords(t scalar.Type, tagged bool) string {
 	var out []string
 	for _, w := range t.Values {
 		if !tagged || !strings.ContainsAny(w, "{}") {

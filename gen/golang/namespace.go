@@ -40,7 +40,7 @@ func (g *generator) allowed() string {
 		return "nil"
 	}
 	if t.Kind == scalar.Enum {
-		list := words(*t, false)
+		list := enumWords(*t, false)
 		if !slices.Contains(t.Values, g.space.Default) {
 			list = quote(g.space.Default) + ", " + list
 		}

@@ -64,8 +64,8 @@ func printable(b []byte) string {
 	return strconv.QuoteToASCII(string(b))
 }
 
-// words returns a duration as people say it: 90 minutes, 7 days.
-func words(d time.Duration) string {
+// durationText returns a duration as people say it: 90 minutes, 7 days.
+func durationText(d time.Duration) string {
 	for _, u := range []struct {
 		size time.Duration
 		name string

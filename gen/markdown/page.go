@@ -349,12 +349,12 @@ func lifetime(t keyspace.TTL) string {
 	case keyspace.TTLAny:
 		return "undecided: it may expire or not"
 	}
-	out := "expires " + words(t.Default) + " after it was written"
+	out := "expires " + durationText(t.Default) + " after it was written"
 	if t.Sliding {
-		out = "expires " + words(t.Default) + " after it was last used"
+		out = "expires " + durationText(t.Default) + " after it was last used"
 	}
 	if t.Min < t.Max {
-		out += fmt.Sprintf("; a writer may ask for %s to %s", words(t.Min), words(t.Max))
+		out += fmt.Sprintf("; a writer may ask for %s to %s", durationText(t.Min), durationText(t.Max))
 	}
 	if t.Jitter > 0 {
 		out += fmt.Sprintf("; give or take %g %%", t.Jitter*100)

@@ -166,8 +166,9 @@ func ttlOf(t keyspace.TTL) (typ, value string) {
 		return "TtlAny", fmt.Sprintf(`{ policy: "any", text: %s }`, quote(t.Text))
 	}
 	return "TtlExpires",
-		fmt.Sprintf("$expires(%s, %d, %d, %d, %s, %t)", quote(t.Text), millis(t.Default), millis(t.Min), millis(t.Max),
+		fmt.Sprintf("$expires(%s, %d, %d, %d, %s, %t)", quote(t.Text), milliseconds(t.Default), milliseconds(t.Min),
+			milliseconds(t.Max),
 			strconv.FormatFloat(t.Jitter, 'f', -1, 64), t.Sliding)
 }
 
-func millis(d time.Duration) int64 { return d.Milliseconds() }
+func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

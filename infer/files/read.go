@@ -278,14 +278,14 @@ func identifies(name string) bool {
 
 // Names of members that say when something began, and when it ends.
 var (
-	startNames = set(starts)
-	endNames   = set(strings.Fields("expires_at expires expiry expiration valid_until until expiresAt validUntil"))
+	startNames = wordSet(starts)
+	endNames   = wordSet(strings.Fields("expires_at expires expiry expiration valid_until until expiresAt validUntil"))
 	starts     = strings.Fields("queued_at posted_at created_at started_at ended_at received_at added_at inserted_at " +
 		"published_at createdAt postedAt queuedAt startedAt publishedAt created published timestamp updated_at updatedAt " +
 		"time date at")
 )
 
-func set(words []string) map[string]bool {
+func wordSet(words []string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range words {
 		out[w] = true

@@ -94,7 +94,7 @@ func (w *words) add(text string) {
 	count(&w.dates, noDate == nil)
 	_, isTime := instant(text)
 	count(&w.times, isTime && noDate != nil)
-	count(&w.plain, text != "" && len(text) <= maxSample && !strings.ContainsAny(text, ":{}") && printable(text))
+	count(&w.plain, text != "" && len(text) <= maxSample && !strings.ContainsAny(text, ":{}") && isPrintable(text))
 	if len(text) > maxSample {
 		return
 	}
@@ -141,7 +141,7 @@ func allDigits(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(c rune) bool { return c < '0' || c > '9' }) < 0
 }
 
-func printable(s string) bool {
+func isPrintable(s string) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f || !strconv.IsPrint(c) }) < 0
 }
 

@@ -24,8 +24,8 @@ func (w *writer) line(format string, args ...any) {
 	w.lines++
 }
 
-// quoted returns a text as YAML has it between quotes: JSON, and no command for a CI system.
-func quoted(s string) string {
+// quoteYAML returns a text as YAML has it between quotes: JSON, and no command for a CI system.
+func quoteYAML(s string) string {
 	text, _ := json.Marshal(finding.Printable(s)) // a text can always be written
 	return strings.ReplaceAll(string(text), "##", `#\u0023`)
 }
@@ -61,7 +61,7 @@ func (d *Draft) head(w *writer) {
 		w.line("")
 		w.line("vars:")
 		for _, name := range slices.Sorted(maps.Keys(d.vars)) {
-			w.line("  %s: %s", name, quoted(d.vars[name]))
+			w.line("  %s: %s", name, quoteYAML(d.vars[name]))
 		}
 	}
 	w.line("")
@@ -78,15 +78,15 @@ func (d *Draft) head(w *writer) {
 			w.line("  # guess: %s", e.note)
 		}
 		w.line("  %s:", e.name)
-		w.line("    key: %s", quoted(e.key))
+		w.line("    key: %s", quoteYAML(e.key))
 		w.line("    type: %s", e.kind)
 		for _, p := range e.props {
-			w.line("    %s: %s", p.name, quoted(p.value))
+			w.line("    %s: %s", p.name, quoteYAML(p.value))
 		}
 		if len(e.fields) > 0 {
 			w.line("    fields:")
 			for _, p := range e.fields {
-				w.line("      %s: %s", quoted(p.name), quoted(p.value))
+				w.line("      %s: %s", quoteYAML(p.name), quoteYAML(p.value))
 			}
 		}
 		w.line("    ttl: %s", e.ttl)
@@ -111,7 +111,7 @@ func (d *Draft) migration(w *writer) {
 		if s.lines {
 			format = ", format: lines"
 		}
-		w.line("      %s: {file: %s%s}", s.name, quoted(s.pattern), format)
+		w.line("      %s: {file: %s%s}", s.name, quoteYAML(s.pattern), format)
 	}
 	w.line("    parts:")
 	part := ""
@@ -129,7 +129,7 @@ func (d *Draft) migration(w *writer) {
 		w.line("    ignore:")
 	}
 	for _, from := range d.ignored {
-		w.line("      - {from: %s, reason: drafted without a move}", quoted(from))
+		w.line("      - {from: %s, reason: drafted without a move}", quoteYAML(from))
 	}
 }
 
@@ -137,15 +137,15 @@ func (mv *move) write(w *writer) {
 	if mv.ignored != "" {
 		w.line("          # keywright:ignore %s", mv.ignored)
 	}
-	w.line("          - from: %s", quoted(mv.from))
+	w.line("          - from: %s", quoteYAML(mv.from))
 	w.line("            to: %s", mv.to)
 	for _, p := range mv.props {
-		w.line("            %s: %s", p.name, quoted(p.value))
+		w.line("            %s: %s", p.name, quoteYAML(p.value))
 	}
 	for _, m := range mv.maps {
 		parts := make([]string, len(m.props))
 		for i, p := range m.props {
-			parts[i] = p.name + ": " + quoted(p.value)
+			parts[i] = p.name + ": " + quoteYAML(p.value)
 		}
 		w.line("            %s: {%s}", m.name, strings.Join(parts, ", "))
 	}

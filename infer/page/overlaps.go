@@ -30,7 +30,7 @@ func (c *collector) dropOverlaps(keys []Key) []Key {
 				continue
 			}
 			out, in := i, j
-			if plain(keys[j].Pattern) < plain(k.Pattern) {
+			if countLiteral(keys[j].Pattern) < countLiteral(k.Pattern) {
 				out, in = j, i
 			}
 			gone[out] = true
@@ -73,8 +73,8 @@ func segments(p string) int {
 	return n
 }
 
-// plain counts the bytes of a pattern outside of its placeholders.
-func plain(p string) int {
+// countLiteral counts the bytes of a pattern outside of its placeholders.
+func countLiteral(p string) int {
 	n := 0
 	eachByte(p, func(byte, int) { n++ })
 	return n

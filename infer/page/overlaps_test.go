@@ -24,7 +24,7 @@ func TestPartsOfPatterns(t *testing.T) {
 		"a:{b":           "1 2 [a {b]",
 		"a::b":           "2 4 [a  b]",
 	} {
-		if got := fmt.Sprintf("%d %d %s", segments(pattern), plain(pattern), parts(pattern)); got != want {
+		if got := fmt.Sprintf("%d %d %s", segments(pattern), countLiteral(pattern), parts(pattern)); got != want {
 			t.Errorf("%s: %s, and not %s", pattern, got, want)
 		}
 	}

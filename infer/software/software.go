@@ -51,7 +51,7 @@ var table string
 
 // Products lists all that the table knows, by name.
 var Products = sync.OnceValue(func() []Product {
-	list, err := parse(table)
+	list, err := parseTable(table)
 	if err != nil {
 		return nil // held by TestTable
 	}
@@ -61,8 +61,8 @@ var Products = sync.OnceValue(func() []Product {
 var kinds = map[string]source.Kind{"string": source.String, "hash": source.Hash, "list": source.List, "set": source.Set,
 	"zset": source.ZSet, "stream": source.Stream}
 
-// parse reads the table.
-func parse(text string) ([]Product, error) {
+// parseTable reads the table.
+func parseTable(text string) ([]Product, error) {
 	var out []Product
 	for i, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)

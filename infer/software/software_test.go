@@ -11,7 +11,7 @@ import (
 // Every product has keys that its own signs lie under, and globs that a
 // declaration takes.
 func TestTable(t *testing.T) {
-	list, err := parse(table)
+	list, err := parseTable(table)
 	if err != nil || len(list) < 40 {
 		t.Fatal(len(list), err)
 	}
@@ -38,7 +38,7 @@ func TestTable(t *testing.T) {
 func TestFaultyTables(t *testing.T) {
 	for _, text := range []string{"name", "  keys a:*", "a  https://x\n  sign a:*", "a  https://x\n  sign a:* tree",
 		"a  https://x\n  sign a:* hash with b", "a  https://x\n  mark b", "a  https://x\n  need x"} {
-		if _, err := parse(text); err == nil {
+		if _, err := parseTable(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}

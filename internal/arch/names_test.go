@@ -2,6 +2,8 @@ package arch
 
 import (
 	"go/ast"
+	"maps"
+	"slices"
 	"testing"
 )
 
@@ -28,4 +30,41 @@ func rootNames(file *ast.File) (names []string) {
 		}
 	}
 	return names
+}
+
+// sameEverywhere lists the names that unexported functions of five or more packages have, and the one thing that each
+// of them does.
+var sameEverywhere = map[string]string{
+	"main":       "starts a program",
+	"run":        "does what its program or its test is for",
+	"quote":      "returns a literal that holds a text, in the language of its package",
+	"identifier": "returns a legal name, made of a text",
+	"newScripts": "returns the scripts of a construct",
+	"enter":      "prepares the contestants of a benchmark",
+	"pause":      "waits for a time, or until its context ends",
+}
+
+// TestOneMeaningOfAName: a name that functions of five packages have says too little, or it does the same in each.
+func TestOneMeaningOfAName(t *testing.T) {
+	folders := map[string]map[string]bool{}
+	for _, f := range load(t) {
+		for _, d := range f.AST.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil && !d.Name.IsExported() && !f.Test {
+				if folders[d.Name.Name] == nil {
+					folders[d.Name.Name] = map[string]bool{}
+				}
+				folders[d.Name.Name][f.Dir] = true
+			}
+		}
+	}
+	for name, in := range folders {
+		if name != "init" && len(in) >= 5 && sameEverywhere[name] == "" {
+			t.Errorf("functions of %d packages are called %s: %v", len(in), name, slices.Sorted(maps.Keys(in)))
+		}
+	}
+	for name := range sameEverywhere {
+		if len(folders[name]) < 5 {
+			t.Errorf("only %d packages have a function %s: take it off the list", len(folders[name]), name)
+		}
+	}
 }

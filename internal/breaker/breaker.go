@@ -28,13 +28,13 @@ func (b *Breaker) Allow() bool {
 		return true
 	}
 	now := time.Now().UnixNano()
-	return now >= until && b.until.CompareAndSwap(until, now+pause())
+	return now >= until && b.until.CompareAndSwap(until, now+restTime())
 }
 
 // Open reports whether the server is being left alone, or tried by one call.
 func (b *Breaker) Open() bool { return b.until.Load() != 0 }
 
-func pause() int64 { return int64(rest/2 + rand.N(rest)) }
+func restTime() int64 { return int64(rest/2 + rand.N(rest)) }
 
 // Note says how a call ended.
 func (b *Breaker) Note(ok bool) {
@@ -46,6 +46,6 @@ func (b *Breaker) Note(ok bool) {
 		return
 	}
 	if b.failed.Add(1) == failures {
-		b.until.Store(time.Now().UnixNano() + pause())
+		b.until.Store(time.Now().UnixNano() + restTime())
 	}
 }

@@ -99,7 +99,7 @@ func tokens(text string) []string {
 		n, instead := 1, text[:1]
 		switch {
 		case text[0] == '\'' || text[0] == '"':
-			n, instead = quoted(text), " '' "
+			n, instead = quotedLength(text), " '' "
 		case text[0] == '[' && long(text) > 0:
 			n, instead = long(text), " '' "
 		}

@@ -38,7 +38,7 @@ func lines(text string) (out []string) {
 		case text[0] == '[':
 			n = max(long(text), 1)
 		case text[0] == '\'' || text[0] == '"':
-			n = quoted(text)
+			n = quotedLength(text)
 		default:
 			for n < len(text) && !special[text[n]] {
 				n++
@@ -70,8 +70,8 @@ func long(text string) int {
 	return len(text)
 }
 
-// quoted returns the size of a string in quotes at the start of a text.
-func quoted(text string) int {
+// quotedLength returns the size of a string in quotes at the start of a text.
+func quotedLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		if text[i] == '\\' {
 			i++

@@ -137,7 +137,7 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 		ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.",
 			"github.com/keywright/keywright/typed.", "github.com/keywright/keywright/kernel/guard."}, o.Ignore...)}
 	g.proposes.near = keyspace.NewNear(ks)
-	g.channels, g.inner, g.scripts = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}, declared(ks)
+	g.channels, g.inner, g.scripts = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}, declaredScripts(ks)
 	for _, e := range ks.Entries {
 		if e.Notify != nil {
 			g.inner[e.Notify] = e
@@ -293,7 +293,7 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 // lifetime judges what a write does to the TTL of a key: by its arguments where
 // they say it, else by what the server answers afterwards.
 func (g *Guard) lifetime(v *verdict, c *command, args []string, key string, entry *keyspace.Key) {
-	said, ok := ttlOf(c, args)
+	said, ok := commandTTL(c, args)
 	ttl := entry.TTL
 	switch {
 	case ttl.Policy == keyspace.TTLAny:

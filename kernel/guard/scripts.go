@@ -13,7 +13,7 @@ import (
 // scripts holds those that a keyspace declares, by their sums, with the keys that each names.
 type scripts map[[sha1.Size]byte][]*keyspace.Key
 
-func declared(ks *keyspace.Keyspace) scripts {
+func declaredScripts(ks *keyspace.Keyspace) scripts {
 	out := scripts{}
 	for _, e := range ks.Entries {
 		if e.Script == nil {

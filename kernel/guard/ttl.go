@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ttlOf reads the TTL of a key from the arguments of a command; 0: it has none. ok is false where the arguments do
+// commandTTL reads the TTL of a key from the arguments of a command; 0: it has none. ok is false where the arguments do
 // not decide it: the old TTL may stay, or the time is absolute.
-func ttlOf(c *command, args []string) (ttl time.Duration, ok bool) {
+func commandTTL(c *command, args []string) (ttl time.Duration, ok bool) {
 	switch c.name {
 	case "set":
 		return setTTL(args[min(3, len(args)):])

@@ -158,8 +158,8 @@ func (c *context) limitLowered() {
 			old, new int64
 			text     func(int64) string
 		}{
-			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), number},
-			{"maxlen", o.MaxLen, n.MaxLen, number}, {"timeout", int64(o.Timeout), int64(n.Timeout), duration},
+			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), decimal},
+			{"maxlen", o.MaxLen, n.MaxLen, decimal}, {"timeout", int64(o.Timeout), int64(n.Timeout), duration},
 		} {
 			unbounded := (limit.name == "maxlen" || limit.name == "timeout") && limit.old == 0 && limit.new > 0
 			if limit.new > 0 && limit.new < limit.old || unbounded {
@@ -199,7 +199,7 @@ func rate(r keyspace.Rate) string { return fmt.Sprintf("%d per %s", r.Count, dur
 
 func duration(n int64) string { return keyspace.FormatDuration(time.Duration(n)) }
 
-func number(n int64) string { return fmt.Sprint(n) }
+func decimal(n int64) string { return fmt.Sprint(n) }
 
 func (c *context) nameGone() {
 	for _, p := range c.pairs {

@@ -56,7 +56,7 @@ func excerpt(out *bytes.Buffer, p Position, o Options, colour string, c palette)
 	}
 	gutter := strconv.Itoa(p.Line)
 	line, from, to := around(line, max(p.Column-1, 0), p.EndColumn-1)
-	before, marked := cut(line, from, to)
+	before, marked := divideLine(line, from, to)
 	fmt.Fprintf(out, "  %s | %s\n", gutter, visible(line))
 	carets := strings.Repeat("^", max(1, Width(marked)))
 	blank, under := strings.Repeat(" ", len(gutter)), strings.Repeat(" ", Width(before))
@@ -83,8 +83,8 @@ func around(line string, from, to int) (string, int, int) {
 	return out, from, to
 }
 
-// cut divides a line at character columns.
-func cut(line string, from, to int) (before, marked string) {
+// divideLine divides a line at character columns.
+func divideLine(line string, from, to int) (before, marked string) {
 	runes := []rune(visible(line))
 	from = min(max(from, 0), len(runes))
 	to = min(max(to, from), len(runes))

@@ -85,7 +85,7 @@ func junitOf(f Finding, o Options) junitCase {
 	if c.Class == "" {
 		c.Class = "keywright"
 	}
-	text := whole(f, o.Rules)
+	text := fullText(f, o.Rules)
 	if at.File != "" {
 		text = place(at) + "\n" + text
 	}

@@ -174,7 +174,7 @@ func GitHub(w io.Writer, findings []Finding, o Options) error {
 			add("endColumn", f.Pos.EndColumn)
 		}
 		add("title", f.Code)
-		text := Harmless([]byte(clip(whole(f, o.Rules))), false, true)
+		text := Harmless([]byte(clip(fullText(f, o.Rules))), false, true)
 		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level[f.Severity], strings.Join(props, ","),
 			escapeData(string(text))); err != nil {
 			return err

@@ -104,7 +104,7 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 				sarifConfig{r.Severity.String()}})
 	}
 	for _, f := range findings {
-		res := sarifResult{RuleID: f.Code, Level: f.Severity.String(), Message: sarifText{whole(f, o.Rules)},
+		res := sarifResult{RuleID: f.Code, Level: f.Severity.String(), Message: sarifText{fullText(f, o.Rules)},
 			Fingerprints: map[string]string{"keywright/v1": Fingerprint(f)}}
 		if i, known := index[f.Code]; known {
 			res.RuleIndex = &i
@@ -128,8 +128,8 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 	return encode(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-// whole returns everything that a finding says, in one text.
-func whole(f Finding, rules []Rule) string {
+// fullText returns everything that a finding says, in one text.
+func fullText(f Finding, rules []Rule) string {
 	text := clip(sentence(f))
 	if len(f.Examples) > 0 {
 		text += "\nkeys: " + exampleList(f)

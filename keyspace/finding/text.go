@@ -176,7 +176,7 @@ func Key(k []byte) string {
 		_, length := uncut(k)
 		return quote(k[:shownKey]) + fmt.Sprintf("%s%d%s", cutMark, cmp.Or(length, len(k)), cutEnd)
 	}
-	if plain(k) {
+	if isPlain(k) {
 		return string(k)
 	}
 	return quote(k)
@@ -184,7 +184,7 @@ func Key(k []byte) string {
 
 // FullKey returns a key as it is shown to people, whole however long it is.
 func FullKey(k []byte) string {
-	if len(k) > shownKey && plain(k) {
+	if len(k) > shownKey && isPlain(k) {
 		return string(k)
 	}
 	if len(k) > shownKey {
@@ -196,8 +196,8 @@ func FullKey(k []byte) string {
 // shownKey says how many bytes of a key are shown.
 const shownKey = 200
 
-// plain is a key that is shown as it is.
-func plain(k []byte) bool {
+// isPlain is a key that is shown as it is.
+func isPlain(k []byte) bool {
 	return len(k) > 0 && utf8.Valid(k) && Printable(string(k)) == string(k) && !bytes.ContainsAny(k, " \"\\") &&
 		!bytes.HasPrefix(k, []byte("::")) && !bytes.Contains(k, []byte("##"))
 }

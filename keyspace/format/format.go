@@ -37,7 +37,7 @@ func Format(src []byte) ([]byte, error) {
 		return nil, fmt.Errorf(
 			"the text holds the character %U, which some programs take for a line end or skip; remove it", c)
 	}
-	before, err := parse(text)
+	before, err := parseYAML(text)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func Format(src []byte) ([]byte, error) {
 	l := layout{lines: lines, scalar: make([]bool, len(lines)), depth: map[int]int{}}
 	l.walk(before, 0, false)
 	for _, out := range []string{l.render(true), l.render(false), text} {
-		if after, err := parse(out); err == nil && same(before, after) {
+		if after, err := parseYAML(out); err == nil && same(before, after) {
 			return []byte(out), nil
 		}
 	}
@@ -57,7 +57,7 @@ func Format(src []byte) ([]byte, error) {
 // too.
 const invisible = "\r\u0085\u2028\u2029\ufeff"
 
-func parse(text string) (node *yaml.Node, err error) {
+func parseYAML(text string) (node *yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the YAML parser failed: %v", p)

@@ -34,7 +34,7 @@ func apply(text string, before *yaml.Node, edits []edit) string {
 		lines[n] = b.String() + line[at:]
 	}
 	out := strings.Join(lines, "\n")
-	if after, err := parse(out); err != nil || !same(before, after) {
+	if after, err := parseYAML(out); err != nil || !same(before, after) {
 		return text
 	}
 	return out
@@ -83,7 +83,7 @@ func oneFlow(text string) (size int, with string, ok bool) {
 			if !begins(b) { // a quote inside of a word
 				break
 			}
-			end := quoted(text[i:])
+			end := quotedEnd(text[i:])
 			if end == 0 {
 				return 0, "", false
 			}
@@ -131,9 +131,9 @@ func begins(text []byte) bool {
 	return len(text) == 0 || bytes.IndexByte([]byte("{[,:"), text[len(text)-1]) >= 0
 }
 
-// quoted returns the length of the quoted scalar that text begins with, 0 if it does not
+// quotedEnd returns the length of the quoted scalar that text begins with, 0 if it does not
 // end on the line.
-func quoted(text string) int {
+func quotedEnd(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
 		case text[0] == '"' && text[i] == '\\':
@@ -167,7 +167,7 @@ func quotes(text string, n *yaml.Node) []edit {
 			line := lines[n.Line-1]
 			from := places.of(line, n)
 			if from < len(line) && (line[from] == '\'' || line[from] == '"') {
-				if size := quoted(line[from:]); size > 0 {
+				if size := quotedEnd(line[from:]); size > 0 {
 					if with := requoted(line[from:from+size], n.Value, listed); with != line[from:from+size] {
 						out = append(out, edit{n.Line - 1, from, from + size, with})
 					}
@@ -201,7 +201,7 @@ func tidied(text string, doc *yaml.Node) (string, *yaml.Node) {
 		if out == text {
 			continue
 		}
-		after, err := parse(out)
+		after, err := parseYAML(out)
 		if err != nil {
 			return text, doc
 		}

@@ -167,15 +167,15 @@ func (g *grouper[T, P]) group(tally P, way []place[T]) Group[T] {
 		name, first := placeholders.number(p.name)
 		names = append(names, name)
 		if len(p.words) > 0 {
-			out.Folds = append(out.Folds, Fold{first, len(p.words), named(p.words)})
+			out.Folds = append(out.Folds, Fold{first, len(p.words), frequentWords(p.words)})
 		}
 	}
 	out.Pattern = strings.Join(names, string(g.root.sep))
 	return out
 }
 
-// named returns the words that have the most keys.
-func named[T any](words []*nameNodes[T]) (out []string) {
+// frequentWords returns the words that have the most keys.
+func frequentWords[T any](words []*nameNodes[T]) (out []string) {
 	words = slices.SortedStableFunc(slices.Values(words),
 		func(a, b *nameNodes[T]) int { return cmp.Compare(b.keys, a.keys) })
 	for _, w := range words[:min(len(words), shownNames)] {

@@ -108,7 +108,7 @@ func appendName(out, segment []byte) []byte {
 		return append(out, text...)
 	case identifier(segment) != "":
 		return append(out, identifier(segment)...)
-	case !printable(segment):
+	case !isPrintable(segment):
 		return append(out, binary...)
 	case isSlip(segment):
 		return appendLiteral(out, segment)
@@ -186,7 +186,7 @@ func isMail(segment []byte) bool {
 	return at > 0 && bytes.IndexByte(segment[at:], '.') > 1
 }
 
-func printable(p []byte) bool {
+func isPrintable(p []byte) bool {
 	return utf8.Valid(p) && bytes.IndexFunc(p, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }) < 0
 }
 

@@ -41,8 +41,8 @@ func takes(mv *keyspace.Move) (out []taken) {
 	return out
 }
 
-// whole reports whether a move stores the whole record.
-func whole(mv *keyspace.Move) bool {
+// storesRecord reports whether a move stores the whole record.
+func storesRecord(mv *keyspace.Move) bool {
 	return slices.ContainsFunc(takes(mv), func(t taken) bool { return bare(t.term) && len(t.term.Members) == 0 })
 }
 
@@ -55,7 +55,7 @@ func (c *context) writtenBack() {
 	c.eachMove(func(m *keyspace.Migration, _ *keyspace.Part, mv *keyspace.Move) {
 		stored := takes(mv)
 		for _, t := range stored {
-			if t.term.Back() || whole(mv) {
+			if t.term.Back() || storesRecord(mv) {
 				continue
 			}
 			for _, ref := range t.term.References() {
@@ -172,7 +172,7 @@ func (c *context) keptTwice() {
 			for _, outer := range p.Moves {
 				inside := outer.Source == mv.Source && len(outer.From.Steps) < len(mv.From.Steps) &&
 					slices.Equal(outer.From.Steps, mv.From.Steps[:len(outer.From.Steps)])
-				if inside && whole(outer) {
+				if inside && storesRecord(outer) {
 					c.report(mv.At["from"], mv.To.Name, "", "these records are also in the values of %s, which takes the whole of %s",
 						outer.To.Name, outer.From)
 				}

@@ -78,7 +78,7 @@ func (c *compiler) relate(a, b int) relation {
 		return unrelated
 	}
 	p, q := c.items[a].Pattern, c.items[b].Pattern
-	r := compare(p, q)
+	r := comparePatterns(p, q)
 	c.relations[pair] = r
 	if r == unrelated || r == equal {
 		witness, _ := pattern.Overlap(p, q)
@@ -87,7 +87,7 @@ func (c *compiler) relate(a, b int) relation {
 	return r
 }
 
-func compare(p, q *pattern.Pattern) relation {
+func comparePatterns(p, q *pattern.Pattern) relation {
 	if p.Language() == q.Language() {
 		return equal
 	}

@@ -15,7 +15,7 @@ const (
 // ParsePath reads a path. The error is a *SyntaxError.
 func ParsePath(text string) (Path, error) {
 	var p Path
-	if err := plain(text, "a path"); err != nil {
+	if err := checkText(text, "a path"); err != nil {
 		return p, err
 	}
 	if text == "" {
@@ -43,8 +43,8 @@ func ParsePath(text string) (Path, error) {
 	return p, nil
 }
 
-// plain refuses what no path, file name or term holds.
-func plain(text, what string) error {
+// checkText refuses what no path, file name or term holds.
+func checkText(text, what string) error {
 	if len(text) > MaxBytes {
 		return &SyntaxError{text, 0, len(text), what + " has at most 1024 bytes", ""}
 	}
@@ -122,7 +122,7 @@ func ParseFile(text string) (File, error) {
 	fault := func(offset, length int, message, fix string) (File, error) {
 		return File{}, &SyntaxError{text, offset, max(1, length), message, fix}
 	}
-	if err := plain(text, "a file name"); err != nil {
+	if err := checkText(text, "a file name"); err != nil {
 		return f, err
 	}
 	if text == "" {

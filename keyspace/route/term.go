@@ -149,7 +149,7 @@ func quote(text string) string {
 
 // ParseTerm reads a term. The error is a *SyntaxError.
 func ParseTerm(text string) (Term, error) {
-	if err := plain(text, "a term"); err != nil {
+	if err := checkText(text, "a term"); err != nil {
 		return Term{}, err
 	}
 	p := &termParser{text: text}

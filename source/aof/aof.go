@@ -114,7 +114,7 @@ func Commands(increment io.Reader) (n int64, err error) {
 			return n, err
 		case first == '#': // a note of the server, such as a time
 			if _, err := in.ReadSlice('\n'); err != nil {
-				return n, cut(err)
+				return n, cutEnd(err)
 			}
 			continue
 		case first != '*':
@@ -122,7 +122,7 @@ func Commands(increment io.Reader) (n int64, err error) {
 		}
 		name, err := command(in)
 		if err != nil {
-			return n, cut(err)
+			return n, cutEnd(err)
 		}
 		if !still[strings.ToUpper(name)] {
 			n++
@@ -130,8 +130,8 @@ func Commands(increment io.Reader) (n int64, err error) {
 	}
 }
 
-// cut returns ErrCut for an end that comes too early.
-func cut(err error) error {
+// cutEnd returns ErrCut for an end that comes too early.
+func cutEnd(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return ErrCut
 	}

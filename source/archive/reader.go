@@ -189,8 +189,8 @@ type blockReader struct {
 
 func newBlockReader(body []byte, entries int) (b blockReader, err error) {
 	b.rest = body
-	b.record.Entry = int(number(&b.rest, uint64(entries), &err)) - 1
-	b.record.DB = int(number(&b.rest, 1<<31-1, &err))
+	b.record.Entry = int(takeNumber(&b.rest, uint64(entries), &err)) - 1
+	b.record.DB = int(takeNumber(&b.rest, 1<<31-1, &err))
 	return b, err
 }
 

@@ -82,8 +82,8 @@ func CutText(b []byte) (text, rest []byte, err error) {
 	return b[used:end:end], b[end:], nil
 }
 
-// number takes a number of at most max from b.
-func number(b *[]byte, max uint64, err *error) uint64 {
+// takeNumber takes a number of at most max from b.
+func takeNumber(b *[]byte, max uint64, err *error) uint64 {
 	n, used := binary.Uvarint(*b)
 	if used <= 0 || n > max {
 		if *err == nil {
@@ -103,10 +103,10 @@ func cutRecord(b *[]byte, r *Record) (err error) {
 	}
 	r.Form, r.Kind = Form((*b)[0]), source.Kind((*b)[1])
 	*b = (*b)[2:]
-	r.RDB = int(number(b, math.MaxInt32, &err))
-	part := number(b, math.MaxInt32, &err)
+	r.RDB = int(takeNumber(b, math.MaxInt32, &err))
+	part := takeNumber(b, math.MaxInt32, &err)
 	r.Part, r.More = int(part>>1), part&1 == 1
-	r.Expires = int64(number(b, math.MaxInt64, &err))
+	r.Expires = int64(takeNumber(b, math.MaxInt64, &err))
 	if err != nil {
 		return err
 	}

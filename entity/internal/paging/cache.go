@@ -150,15 +150,15 @@ func (s *Lister) Moving(of IndexKey, members []kernel.ZScore, rows []row) bool {
 		for members[i].Member != r.ID { // rows are members, without those that are gone
 			i++
 		}
-		if text, err := r.Texts[score].ToString(); err != nil || !number(text, members[i].Score) {
+		if text, err := r.Texts[score].ToString(); err != nil || !isNumber(text, members[i].Score) {
 			return true
 		}
 	}
 	return false
 }
 
-// number reports whether a text is a number.
-func number(text string, n float64) bool {
+// isNumber reports whether a text is a number.
+func isNumber(text string, n float64) bool {
 	f, err := strconv.ParseFloat(text, 64)
 	return err == nil && f == n
 }
@@ -179,7 +179,7 @@ func (s *Lister) ReadCachedPage(ctx context.Context, a *kernel.Action, p page, h
 		results := raw.DoMulti(ctx, s.items(all, had.Keys)...)
 		texts = results[2:]
 		said, _ = results[0].ToString()
-		return cut(results[1:])
+		return onlyFirst(results[1:])
 	}, decode)
 	return members, texts, said, err
 }
@@ -222,9 +222,9 @@ func (p page) Index(b kernel.Builder, scored bool) kernel.Command {
 	return all.Build()
 }
 
-// cut returns the first of some results, or that one which never came: an item is gone
+// onlyFirst returns the first of some results, or that one which never came: an item is gone
 // only where the server says so.
-func cut(results []kernel.Reply) kernel.Reply {
+func onlyFirst(results []kernel.Reply) kernel.Reply {
 	for _, r := range results {
 		if r.NonRedisError() != nil {
 			return r
@@ -263,7 +263,7 @@ func (s *Lister) missing(ctx context.Context, a *kernel.Action, members []kernel
 		for i, place := range places {
 			out[place] = results[i]
 		}
-		return cut(results)
+		return onlyFirst(results)
 	}, func(r kernel.Reply) (struct{}, error) { return struct{}{}, r.NonRedisError() })
 	return keys, out, err
 }

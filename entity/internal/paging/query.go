@@ -36,11 +36,11 @@ func (q *Query) Check() error {
 // span refuses bounds that no score is between, and what is no score: to the server NaN is an error of
 // its own, and bounds in the wrong order are an empty page.
 func span(from, to string) error {
-	low, err := bound("From", from, math.Inf(-1))
+	low, err := readBound("From", from, math.Inf(-1))
 	if err != nil {
 		return err
 	}
-	high, err := bound("To", to, math.Inf(1))
+	high, err := readBound("To", to, math.Inf(1))
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func span(from, to string) error {
 	return nil
 }
 
-// bound reads one of them.
-func bound(name, text string, otherwise float64) (float64, error) {
+// readBound reads one of them.
+func readBound(name, text string, otherwise float64) (float64, error) {
 	if text == "" {
 		return otherwise, nil
 	}

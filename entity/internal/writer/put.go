@@ -85,7 +85,7 @@ func (s *Writer) PutText(p *putter) func(template string) string {
 		unit = "stamp = string.sub(micros, 1, -7)"
 	}
 	if s.core.Spec.Version != "" {
-		version, answer = "call('HGET', hash, "+quoted(s.core.Spec.Version)+")", "version"
+		version, answer = "call('HGET', hash, "+luaString(s.core.Spec.Version)+")", "version"
 	}
 	if s.core.Spec.IndexTTL > 0 {
 		keeps = "true"
@@ -106,12 +106,12 @@ func (s *Writer) putLook() string {
 	}
 	switch {
 	case scored && s.core.Spec.Version != "":
-		return "version, created = unpack(call('HMGET', hash, " + quoted(s.core.Spec.Version) + ", " +
-			quoted(s.core.Spec.Created) + "))"
+		return "version, created = unpack(call('HMGET', hash, " + luaString(s.core.Spec.Version) + ", " +
+			luaString(s.core.Spec.Created) + "))"
 	case scored:
-		return "created = call('HGET', hash, " + quoted(s.core.Spec.Created) + ")"
+		return "created = call('HGET', hash, " + luaString(s.core.Spec.Created) + ")"
 	case s.core.Spec.Version != "":
-		return "version = call('HGET', hash, " + quoted(s.core.Spec.Version) + ")"
+		return "version = call('HGET', hash, " + luaString(s.core.Spec.Version) + ")"
 	}
 	return "-- only whether it is there"
 }
@@ -121,7 +121,7 @@ func (s *Writer) putLook() string {
 func (s *Writer) putFields(p *putter) string {
 	var always, optional strings.Builder
 	for i, col := range s.core.Spec.Columns {
-		name := quoted(col.Name)
+		name := luaString(col.Name)
 		switch {
 		case col.Name == s.core.Spec.Version:
 			always.WriteString(", " + name + ", version")
@@ -139,10 +139,11 @@ func (s *Writer) putFields(p *putter) string {
 	set, text := always.String(), ""
 	switch {
 	case s.core.Spec.Created != "" && set != "":
-		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " + quoted(s.core.Spec.Created) + ", stamp" +
+		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " +
+			luaString(s.core.Spec.Created) + ", stamp" +
 			set + ") end"
 	case s.core.Spec.Created != "":
-		text = "if not there then call('HSET', hash, " + quoted(s.core.Spec.Created) + ", stamp) end"
+		text = "if not there then call('HSET', hash, " + luaString(s.core.Spec.Created) + ", stamp) end"
 	case set != "":
 		text = "call('HSET', hash" + set + ")"
 	}
@@ -181,7 +182,7 @@ func (s *Writer) putNeeds(p *putter) string {
 		if e.Mode == message.PublishSharded {
 			command = "SPUBLISH"
 		}
-		fmt.Fprintf(&b, "may('%s', %s)\n  ", command, quoted(e.Channel))
+		fmt.Fprintf(&b, "may('%s', %s)\n  ", command, luaString(e.Channel))
 	}
 	return b.String()
 }
@@ -213,15 +214,15 @@ func (p *putter) putEvents() string {
 			command = "SPUBLISH"
 		}
 		if !e.Plain {
-			body = `'{"timestamp":' .. now .. ',"data":' .. ` + body + ` .. ` + quoted(p.database+"}")
+			body = `'{"timestamp":' .. now .. ',"data":' .. ` + body + ` .. ` + luaString(p.database+"}")
 		}
-		fmt.Fprintf(&b, "call('%s', %s, %s)\n  ", command, quoted(e.Channel), body)
+		fmt.Fprintf(&b, "call('%s', %s, %s)\n  ", command, luaString(e.Channel), body)
 	}
 	return b.String()
 }
 
-// quoted returns a text as Lua has it in a program.
-func quoted(text string) string {
+// luaString returns a text as Lua has it in a program.
+func luaString(text string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
 	for i := range len(text) {

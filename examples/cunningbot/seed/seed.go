@@ -117,8 +117,8 @@ func (m *maker) article(feed string, queued time.Time) object {
 		"published": queued.Add(-time.Hour).Format(time.RFC3339), "queued_at": queued.Format(time.RFC3339Nano)}
 }
 
-// number returns an id as the bot's old code wrote it: a number.
-func number(id string) json.Number { return json.Number(id) }
+// jsonNumber returns an id as the bot's old code wrote it: a number.
+func jsonNumber(id string) json.Number { return json.Number(id) }
 
 func (m *maker) state(guilds []string, channels map[string][]string) (all object, feeds map[string][]string) {
 	all = object{"global": object{"default_persona": "You are a helpful bot with a dry humour."}}
@@ -138,7 +138,7 @@ func (m *maker) state(guilds []string, channels map[string][]string) (all object
 				items[fmt.Sprintf("https://news.example/seen/%d", m.r.Uint64())] = m.ago(200 * time.Hour).Unix()
 			}
 			rss[name] = object{"url": fmt.Sprintf("https://feeds.example/%d.xml", n), "enabled": m.r.IntN(5) > 0,
-				"channel_id": number(pick(m, channels[g])), "added_by": m.snowflake()}
+				"channel_id": jsonNumber(pick(m, channels[g])), "added_by": m.snowflake()}
 			seen[state.Slug(name)] = items
 			feeds[g] = append(feeds[g], name)
 		}
@@ -146,16 +146,16 @@ func (m *maker) state(guilds []string, channels map[string][]string) (all object
 		of["breaking_news_topics"] = topics[:1+i%len(topics)]
 		to := object{}
 		for _, topic := range topics[:1+i%len(topics)] {
-			to[topic] = number(pick(m, channels[g]))
+			to[topic] = jsonNumber(pick(m, channels[g]))
 		}
 		of["breaking_news_channels"] = to
 		of["dedup_windows"] = object{channels[g][0]: 6 + m.r.IntN(163)}
-		of["trivia_registrations"] = object{fmt.Sprintf("reg%d", i): object{"channel_id": number(channels[g][0]),
+		of["trivia_registrations"] = object{fmt.Sprintf("reg%d", i): object{"channel_id": jsonNumber(channels[g][0]),
 			"topic": pick(m, words), "minute": m.r.IntN(1440), "lasts_seconds": 3600}}
 		of["trivia_games"], of["trivia_results"] = m.games(channels[g][0])
 		of["daily_games"] = object{"Wordle": object{"channel_id": channels[g][0], "text": "https://wordle.example 🟩",
 			"enabled": true},
-			"Crossword " + pick(m, places): object{"channel_id": number(channels[g][1]), "text": "A crossword",
+			"Crossword " + pick(m, places): object{"channel_id": jsonNumber(channels[g][1]), "text": "A crossword",
 				"enabled": i%4 != 0}}
 		minutes := object{}
 		for name := range of["daily_games"].(object) {
@@ -184,7 +184,7 @@ func (m *maker) games(channel string) (games, results object) {
 			continue
 		}
 		games[id] = object{"question": question, "options": []string{"Mercury", "Venus", "Mars"}, "answer": "Venus",
-			"channel_id": number(channel), "started_at": at.Add(-time.Hour).Unix(), "ends_at": at.Unix(), "status": "open",
+			"channel_id": jsonNumber(channel), "started_at": at.Add(-time.Hour).Unix(), "ends_at": at.Unix(), "status": "open",
 			"message_id": m.snowflake(), "submissions": answers}
 	}
 	return games, results
@@ -216,7 +216,7 @@ func (m *maker) items(guilds []string, channels map[string][]string) object {
 		g := guilds[n%len(guilds)]
 		a := m.article("Reuters", m.ago(3*time.Hour))
 		list, _ := out[g].([]object)
-		out[g] = append(list, object{"article": a, "topic": topics[0], "channel_id": number(pick(m, channels[g])),
+		out[g] = append(list, object{"article": a, "topic": topics[0], "channel_id": jsonNumber(pick(m, channels[g])),
 			"retry_count": m.r.IntN(3), "queued_at": a["queued_at"]})
 	}
 	return out

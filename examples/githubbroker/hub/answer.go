@@ -182,8 +182,8 @@ func page(u *url.URL, base string, all []json.RawMessage) answer {
 	return a
 }
 
-// read reads what was sent.
-func read(r *http.Request, into any) *answer {
+// readRequest reads what was sent.
+func readRequest(r *http.Request, into any) *answer {
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(into); err != nil {
 		return ref(say(http.StatusBadRequest, "Problems parsing JSON"))
 	}
@@ -203,7 +203,7 @@ func (s *Server) openIssue(r *http.Request, base string, _ int64) answer {
 		Title  string   `json:"title"`
 		Labels []string `json:"labels"`
 	}
-	if wrong := read(r, &asked); wrong != nil {
+	if wrong := readRequest(r, &asked); wrong != nil {
 		return *wrong
 	}
 	return s.made(base, s.Open(asked.Title, asked.Labels...))
@@ -213,7 +213,7 @@ func (s *Server) openPull(r *http.Request, base string, _ int64) answer {
 	var asked struct {
 		Title string `json:"title"`
 	}
-	if wrong := read(r, &asked); wrong != nil {
+	if wrong := readRequest(r, &asked); wrong != nil {
 		return *wrong
 	}
 	return s.made(base, s.OpenPull(asked.Title, "agent"))
@@ -224,7 +224,7 @@ func (s *Server) changeIssue(r *http.Request, base string, number int64) answer 
 		State  string    `json:"state"`
 		Labels *[]string `json:"labels"`
 	}
-	if wrong := read(r, &asked); wrong != nil {
+	if wrong := readRequest(r, &asked); wrong != nil {
 		return *wrong
 	}
 	s.change(number, func(i *item) {
@@ -244,7 +244,7 @@ func (s *Server) makeComment(r *http.Request, base string, number int64) answer 
 		Path string `json:"path"`
 		Line int    `json:"line"`
 	}
-	if wrong := read(r, &asked); wrong != nil {
+	if wrong := readRequest(r, &asked); wrong != nil {
 		return *wrong
 	}
 	if s.review(number, comment{author: "reviewer", body: asked.Body, path: asked.Path, line: asked.Line}) == 0 {

@@ -96,7 +96,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-func read[T any](r *http.Request) (v T, err error) {
+func readRequest[T any](r *http.Request) (v T, err error) {
 	in := json.NewDecoder(r.Body)
 	in.DisallowUnknownFields()
 	if err = in.Decode(&v); err == nil && !errors.Is(in.Decode(new(json.RawMessage)), io.EOF) {
@@ -108,7 +108,7 @@ func read[T any](r *http.Request) (v T, err error) {
 	return v, err
 }
 
-func number(text, what string) (int64, error) {
+func parseNumber(text, what string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -122,7 +122,7 @@ func number(text, what string) (int64, error) {
 // version returns that of If-Match, 0 without.
 func version(r *http.Request) (int64, error) {
 	text := strings.Trim(r.Header.Get("If-Match"), `"`)
-	n, err := number(text, "If-Match")
+	n, err := parseNumber(text, "If-Match")
 	if err == nil && text != "" && n < 1 {
 		err = fmt.Errorf("%w: If-Match is no version", errRequest)
 	}
@@ -130,7 +130,7 @@ func version(r *http.Request) (int64, error) {
 }
 
 func (m *Memory) postItem(r *http.Request) (int, any, error) {
-	i, err := read[Item](r)
+	i, err := readRequest[Item](r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -168,7 +168,7 @@ func (b *batch) status() int {
 }
 
 func (m *Memory) postItems(r *http.Request) (int, any, error) {
-	asked, err := read[struct{ Items []Item }](r)
+	asked, err := readRequest[struct{ Items []Item }](r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -181,7 +181,7 @@ func (m *Memory) postItems(r *http.Request) (int, any, error) {
 }
 
 func (m *Memory) readItems(r *http.Request) (int, any, error) {
-	asked, err := read[struct{ IDs []string }](r)
+	asked, err := readRequest[struct{ IDs []string }](r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -210,7 +210,7 @@ func (m *Memory) getItem(r *http.Request) (int, any, error) {
 // patchItem changes an item if it has the version of If-Match; without, whatever
 // it has.
 func (m *Memory) patchItem(r *http.Request) (int, any, error) {
-	c, err1 := read[Change](r)
+	c, err1 := readRequest[Change](r)
 	version, err2 := version(r)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
@@ -231,8 +231,8 @@ type page[T any] struct {
 
 func (m *Memory) getItems(r *http.Request) (int, any, error) {
 	v := r.URL.Query()
-	priority, err1 := number(v.Get("priority"), "priority")
-	limit, err2 := number(v.Get("limit"), "limit")
+	priority, err1 := parseNumber(v.Get("priority"), "priority")
+	limit, err2 := parseNumber(v.Get("limit"), "limit")
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
 	}
@@ -243,7 +243,7 @@ func (m *Memory) getItems(r *http.Request) (int, any, error) {
 }
 
 func (m *Memory) postContext(r *http.Request) (int, any, error) {
-	c, err := read[Context](r)
+	c, err := readRequest[Context](r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -259,7 +259,7 @@ func (m *Memory) getContext(r *http.Request) (int, any, error) {
 // patchContext changes a context if it has the version of If-Match; without, whatever it
 // has.
 func (m *Memory) patchContext(r *http.Request) (int, any, error) {
-	c, err1 := read[ContextChange](r)
+	c, err1 := readRequest[ContextChange](r)
 	version, err2 := version(r)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
@@ -292,8 +292,8 @@ func (m *Memory) postOutdate(r *http.Request) (int, any, error) {
 }
 
 func (m *Memory) putState(r *http.Request) (int, any, error) {
-	seconds, err1 := number(r.URL.Query().Get("ttl"), "ttl")
-	state, err2 := read[json.RawMessage](r)
+	seconds, err1 := parseNumber(r.URL.Query().Get("ttl"), "ttl")
+	state, err2 := readRequest[json.RawMessage](r)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
 	}

@@ -62,8 +62,8 @@ func (m *Memory) Issued(coupon int64) int {
 	return len(m.issued[coupon])
 }
 
-// read returns one row.
-func read[K comparable, V any](m *Memory, in map[K]V, key K) (V, error) {
+// readRow returns one row.
+func readRow[K comparable, V any](m *Memory, in map[K]V, key K) (V, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v, there := in[key]
@@ -87,7 +87,7 @@ func (m *Memory) write(resource string, id, fence int64, fn func() error) error 
 
 // Product gives a product.
 func (m *Memory) Product(_ context.Context, id int64) (shop.Product, error) {
-	return read(m, m.products, id)
+	return readRow(m, m.products, id)
 }
 
 // SaveProduct changes a product, or adds it.
@@ -141,12 +141,12 @@ func (m *Memory) SaveOption(_ context.Context, product int64, o shop.Option, fen
 
 // Category gives a category.
 func (m *Memory) Category(_ context.Context, id int64) (shop.Category, error) {
-	return read(m, m.categories, id)
+	return readRow(m, m.categories, id)
 }
 
 // Sale gives what an order has taken.
 func (m *Memory) Sale(_ context.Context, order int64) (shop.Sale, error) {
-	return read(m, m.sales, order)
+	return readRow(m, m.sales, order)
 }
 
 // Take sets the stock of an option and counts the sale, once for an order.
@@ -175,7 +175,7 @@ func (m *Memory) Take(
 
 // Coupon says how many are left, and whether a user has one.
 func (m *Memory) Coupon(_ context.Context, coupon, user int64) (shop.Coupon, error) {
-	left, err := read(m, m.left, coupon)
+	left, err := readRow(m, m.left, coupon)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return shop.Coupon{Left: left, Has: m.issued[coupon][user]}, err
@@ -194,7 +194,7 @@ func (m *Memory) Issue(_ context.Context, coupon, user, left, fence int64) error
 
 // Order gives an order.
 func (m *Memory) Order(_ context.Context, id int64) (shop.Order, error) {
-	return read(m, m.orders, id)
+	return readRow(m, m.orders, id)
 }
 
 // SaveOrder notes how an order ended.

@@ -142,7 +142,7 @@ func (s *Scratch) Shape(segment []byte) (shape []byte, fixed bool) {
 	case len(segment) == 0:
 		return segment, true
 	}
-	if c := whole(segment, all); c != 0 {
+	if c := onlyOf(segment, all); c != 0 {
 		return s.One(c), false
 	}
 	return s.split(segment)
@@ -163,9 +163,9 @@ func hasControl(p []byte) bool {
 	return false
 }
 
-// whole returns the class of a segment or word as one, 0 if it is several words or
+// onlyOf returns the class of a segment or word as one, 0 if it is several words or
 // none.
-func whole(p []byte, all byte) Class {
+func onlyOf(p []byte, all byte) Class {
 	switch {
 	case all&IsDigit != 0:
 		return numeric(p)
@@ -355,7 +355,7 @@ func divided(p []byte) (c Class, n int) {
 // appendWord writes the shape of a word with digits in it: a class, letters and
 // a number after them, or the word itself if it is one like v2 or utf8.
 func appendWord(out, word []byte, all byte) ([]byte, bool) {
-	if c := whole(word, all); c != 0 {
+	if c := onlyOf(word, all); c != 0 {
 		return append(out, byte(c)), true
 	}
 	letters := 0

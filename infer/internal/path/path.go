@@ -106,7 +106,8 @@ func hasNoLong(shape string) bool {
 // data and not a name. It goes on until nothing changes; each step makes one
 // path less.
 func Generalise(paths []*Path) []*Path {
-	for _, rules := range [][]rule{{numbers, forms}, rules} { // numbers first: words are counted where only words differ
+	// Numbers first: words are counted where only words differ.
+	for _, rules := range [][]rule{{mergeNumbers, forms}, rules} {
 		for changed := true; changed; {
 			changed = false
 			for at := class.MaxDepth; at >= 0; at-- {

@@ -22,10 +22,11 @@ type merge struct {
 type rule func(family []*Path, at int) merge
 
 // rules decide what is data. The first that applies is taken.
-var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, company, strays, codes, collections, matrix}
+var rules = []rule{mergeNumbers, forms, texts, mixtures, standIns, vocabulary, company, strays, codes, collections,
+	matrix}
 
-// numbers: digits of any kind are one number; a date among them is not.
-func numbers(family []*Path, at int) merge {
+// mergeNumbers: digits of any kind are one number; a date among them is not.
+func mergeNumbers(family []*Path, at int) merge {
 	return pick(family, at, func(s Segment) bool {
 		return pure(s.Shape) && isNumber(class.Class(s.Shape[0])) &&
 			len(s.Words) == 0

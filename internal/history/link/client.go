@@ -42,7 +42,7 @@ func Open(ctx context.Context, conn io.ReadWriteCloser, store string) (*Client, 
 func (c *Client) receive() {
 	for {
 		var r reply
-		err := read(c.conn, &r)
+		err := readMessage(c.conn, &r)
 		c.mu.Lock()
 		if err != nil {
 			for _, to := range c.waiting {

@@ -81,8 +81,8 @@ func write(w io.Writer, message any) error {
 	return err
 }
 
-// read reads one message.
-func read(r io.Reader, message any) error {
+// readMessage reads one message.
+func readMessage(r io.Reader, message any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err

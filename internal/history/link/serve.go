@@ -47,7 +47,7 @@ func Serve(ctx context.Context, conn io.ReadWriter, open Opener) (err error) {
 	}()
 	for {
 		var q request
-		if err := read(conn, &q); err != nil {
+		if err := readMessage(conn, &q); err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}

@@ -75,7 +75,7 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 	}
 	if OfValkey(from) != OfValkey(to) && value[0] > 21 { // the two families differ in what these mean
 		return nil, 0,
-			fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads version %d", named(value[0]), from, to)
+			fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads version %d", typeName(value[0]), from, to)
 	}
 	if from <= to {
 		return value, from, nil
@@ -89,14 +89,14 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 	case value[0] == 21 && to >= 10:
 		out, err = olderStream(value)
 	default:
-		err = fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads up to version %d", named(value[0]),
+		err = fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads up to version %d", typeName(value[0]),
 			from, to)
 	}
 	return out, to, err
 }
 
-// named says what a value is that cannot be written for another server.
-func named(kind byte) string {
+// typeName says what a value is that cannot be written for another server.
+func typeName(kind byte) string {
 	if kind >= 22 && kind <= 25 {
 		return fmt.Sprintf("a hash some of whose fields expire, of type %d,", kind)
 	}

@@ -87,7 +87,7 @@ func (p *pass) read(ctx context.Context, jobs []job) error {
 	ops := make([]keywright.Op[[]*string], len(jobs))
 	for i, j := range jobs {
 		if j.kind == keyspace.String {
-			ops[i] = command(p, j, whole, "GET")
+			ops[i] = command(p, j, readString, "GET")
 		} else {
 			ops[i] = command(p, j, texts, "HMGET", j.fields()...)
 		}
@@ -116,8 +116,8 @@ func (p *pass) read(ctx context.Context, jobs []job) error {
 	return p.replace(ctx, changes, changed)
 }
 
-// whole returns the one text of a string, if it is still there.
-func whole(r kernel.Reply) ([]*string, error) {
+// readString returns the one text of a string, if it is still there.
+func readString(r kernel.Reply) ([]*string, error) {
 	text, err := r.ToString()
 	if kernel.IsNil(err) {
 		return nil, nil

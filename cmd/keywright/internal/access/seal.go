@@ -276,7 +276,7 @@ func printClosed(a *cli.App, r *reseal.Report) error {
 	var rows [][]string
 	for _, p := range r.Parts {
 		for _, e := range p.Examples {
-			rows = append(rows, []string{p.Entry, finding.Key([]byte(e.Key)), shown(e.Where), string(e.State)})
+			rows = append(rows, []string{p.Entry, finding.Key([]byte(e.Key)), printPlace(e.Where), string(e.State)})
 		}
 	}
 	if len(rows) == 0 {
@@ -287,7 +287,7 @@ func printClosed(a *cli.App, r *reseal.Report) error {
 		{Title: "where", Least: 8}, {Title: "state", Least: 12}}, rows)
 }
 
-func shown(where string) string {
+func printPlace(where string) string {
 	if where == "" {
 		return ""
 	}

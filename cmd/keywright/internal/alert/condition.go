@@ -219,7 +219,7 @@ func queued(t *observe.Target, st *observe.State, now time.Time, part string,
 			Count: keys, Page: []string{"queues", q.Entry, instance}, from: from,
 			Text: fmt.Sprintf("the queue %s %s", finding.Printable(q.Title()), text)})
 	}
-	return out, missing(queues.Gaps), true
+	return out, unreadEntries(queues.Gaps), true
 }
 
 // zombies tells of jobs whose worker is dead.
@@ -266,7 +266,7 @@ func late(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 			out = append(out, c)
 		}
 	}
-	return out, missing(queues.Gaps), true
+	return out, unreadEntries(queues.Gaps), true
 }
 
 // lateGroups tells of groups that will lose entries which they have not read: those of streams with a length.
@@ -287,7 +287,7 @@ func lateGroups(t *observe.Target, st *observe.State, now time.Time) (out []Cond
 					finding.Key(g.Name), finding.Key(s.Key), *g.Lag, e.MaxLen)})
 		}
 	}
-	return out, missing(streams.Gaps), true
+	return out, unreadEntries(streams.Gaps), true
 }
 
 // mostLate says how long items that have expired may wait to be swept.
@@ -312,5 +312,5 @@ func unswept(t *observe.Target, st *observe.State, now time.Time) (out []Conditi
 			Count: e.Expired, Page: []string{"entities"}, from: st.Entities.At.Add(mostLate - waited),
 			Text: fmt.Sprintf("%d items of %s have expired and are not swept", e.Expired, finding.Printable(name))})
 	}
-	return out, missing(entities.Gaps), true
+	return out, unreadEntries(entities.Gaps), true
 }

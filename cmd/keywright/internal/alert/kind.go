@@ -107,8 +107,8 @@ func freshValue[T any](r observe.Reading[T], st *observe.State, now time.Time) (
 	return r.Value, r.Value != nil && !r.Stale(st.Began, now)
 }
 
-// missing returns the entries that a reading has not, or has not all of.
-func missing(g answer.Gaps) []string {
+// unreadEntries returns the entries that a reading has not, or has not all of.
+func unreadEntries(g answer.Gaps) []string {
 	out := []string{}
 	for _, u := range g.Unread {
 		out = append(out, u.Entry)

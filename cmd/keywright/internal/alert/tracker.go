@@ -227,7 +227,7 @@ func (b *Tracker) update(target string, now time.Time, found []Condition, says j
 	slices.SortFunc(found, func(a, b Condition) int { return cmp.Compare(a.ID, b.ID) })
 	there, beyond, told, left := map[string]bool{}, map[Kind]int64{}, 0, int64(0)
 	for _, c := range found {
-		c.Text = cut(c.Text)
+		c.Text = truncate(c.Text)
 		there[c.ID] = true
 		o := b.kept.Open[c.ID]
 		if o == nil {
@@ -298,8 +298,8 @@ func (b *Tracker) end(id string, o *open, now time.Time, silent func(string) boo
 	}
 }
 
-// cut bounds a text.
-func cut(text string) string {
+// truncate bounds a text.
+func truncate(text string) string {
 	if len(text) <= maxText {
 		return text
 	}

@@ -70,7 +70,7 @@ func (r *Reader) stream(ctx context.Context, key string) (Stream, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Length, out.LastID = number(about["length"]), text(about["last-generated-id"])
+	out.Length, out.LastID = integer(about["length"]), text(about["last-generated-id"])
 	groups, err := replies[1].ToArray()
 	if err != nil {
 		return out, err
@@ -80,11 +80,11 @@ func (r *Reader) stream(ctx context.Context, key string) (Stream, error) {
 		if err != nil {
 			return out, err
 		}
-		one := StreamGroup{Name: finding.JSONKey(text(m["name"])), Consumers: number(m["consumers"]),
-			Pending: number(m["pending"]),
+		one := StreamGroup{Name: finding.JSONKey(text(m["name"])), Consumers: integer(m["consumers"]),
+			Pending: integer(m["pending"]),
 			LastID:  text(m["last-delivered-id"])}
 		if lag, ok := m["lag"]; ok && !lag.IsNil() {
-			n := number(lag)
+			n := integer(lag)
 			one.Lag = &n
 		}
 		out.Groups = append(out.Groups, one)
@@ -92,6 +92,6 @@ func (r *Reader) stream(ctx context.Context, key string) (Stream, error) {
 	return out, nil
 }
 
-func number(m kernel.Value) int64 { n, _ := m.AsInt64(); return n }
+func integer(m kernel.Value) int64 { n, _ := m.AsInt64(); return n }
 
 func text(m kernel.Value) string { s, _ := m.ToString(); return s }

@@ -121,7 +121,7 @@ func TestMissing(t *testing.T) {
 			Elements: []look.Item{{Value: text(1, 1)}}},
 			"the first 1 of 2 elements; the next element has more than 8 MiB"},
 	} {
-		if got := missing(&c.look); got != c.want {
+		if got := omitted(&c.look); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

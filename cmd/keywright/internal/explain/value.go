@@ -86,7 +86,7 @@ func (l *Located) Look(ctx context.Context, config connect.Config) (*Value, erro
 		for _, item := range got.Elements {
 			v.Elements = append(v.Elements, v.element(item))
 		}
-		v.Cut = missing(&got)
+		v.Cut = omitted(&got)
 	}
 	return v, nil
 }
@@ -211,8 +211,8 @@ var ways = map[string]string{
 	"zset": "the %s of %s members with the lowest scores", "stream": "the latest %s of %s entries",
 }
 
-// missing says what is not shown of a value.
-func missing(got *look.Look) string {
+// omitted says what is not shown of a value.
+func omitted(got *look.Look) string {
 	var words []string
 	n := int64(len(got.Elements))
 	if way := ways[got.Type]; way != "" && n < got.Size {

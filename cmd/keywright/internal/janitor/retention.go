@@ -19,20 +19,22 @@ func BackupName(target, job string, at time.Time) string {
 }
 
 // Backups returns the backups of a job in a folder, the newest first.
-func Backups(dir, target, job string) ([]string, error) { return named(dir, target, job, archiveEnd) }
+func Backups(dir, target, job string) ([]string, error) {
+	return archivesEnding(dir, target, job, archiveEnd)
+}
 
 // Parts returns the backups of a job that are being written, or that a run has left, under the names that they get
 // when they are whole, the newest first.
 func Parts(dir, target, job string) ([]string, error) {
-	all, err := named(dir, target, job, archiveEnd+archivefile.Part)
+	all, err := archivesEnding(dir, target, job, archiveEnd+archivefile.Part)
 	for i, path := range all {
 		all[i] = strings.TrimSuffix(path, archivefile.Part)
 	}
 	return all, err
 }
 
-// named returns the files of a job that have such an end, the newest first.
-func named(dir, target, job, end string) ([]string, error) {
+// archivesEnding returns the files of a job that have such an end, the newest first.
+func archivesEnding(dir, target, job, end string) ([]string, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

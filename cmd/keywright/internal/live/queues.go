@@ -87,7 +87,7 @@ func queues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*key
 	if !o.dead {
 		dead = 0
 	}
-	report, err := read(ctx, a, c, entries, dead, o.over)
+	report, err := readQueues(ctx, a, c, entries, dead, o.over)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func queues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*key
 // mostOver bounds how long two readings are after each other.
 const mostOver = 10 * time.Minute
 
-// read reads the queues, twice where it is to be known how they have grown.
-func read(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, dead int64,
+// readQueues reads the queues, twice where it is to be known how they have grown.
+func readQueues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, dead int64,
 	over time.Duration) (report answer.Queues, err error) {
 	began := a.Now()
 	if report, err = a.ConstructReader(c).Queues(ctx, entries, dead); err != nil || over == 0 {

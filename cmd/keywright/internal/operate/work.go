@@ -96,7 +96,7 @@ func (d *PlanQueue) plan(ctx context.Context, r *run, planner Planner, q plan.Re
 		r.stop = nil
 		if err != nil {
 			r.State, r.Ended = observe.Refused, d.Now()
-			r.Problem, r.Hint = words(err)
+			r.Problem, r.Hint = describeError(err)
 			if r.asked && interrupted(err) {
 				r.Problem, r.Hint = "it was stopped before it was made", ""
 			}
@@ -112,8 +112,8 @@ func interrupted(err error) bool {
 	return ok && r.Code == Interrupted || errors.Is(err, context.Canceled)
 }
 
-// words returns what to tell of an error.
-func words(err error) (message, hint string) {
+// describeError returns what to tell of an error.
+func describeError(err error) (message, hint string) {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		hint = r.Hint
 	}
@@ -229,14 +229,14 @@ func (d *PlanQueue) ended(r *run, out Outcome, err error) (state observe.RunStat
 	case err == nil && out.Complete:
 		return observe.Done, "", ""
 	case err != nil && !interrupted(err):
-		problem, hint = words(err)
+		problem, hint = describeError(err)
 		return observe.Failing, problem, hint
 	case r.asked:
 		return observe.Stopped, "", "apply it again to go on where it was"
 	case d.ctx.Err() != nil:
 		return observe.Interrupted, "keywright serve was stopped while it ran", "apply it again to go on where it was"
 	case err != nil:
-		problem, hint = words(err)
+		problem, hint = describeError(err)
 		return observe.Failing, problem, hint
 	}
 	return observe.Failing, finding.Printable(out.Problem), "apply it again: what was done is not done twice"

@@ -62,7 +62,7 @@ func (g *maker) object(fields []keyspace.Field) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(out, quoted(f.Name)...), ':')
+		out = append(append(out, jsonText(f.Name)...), ':')
 		out = append(out, g.jsonValue(f.Type)...)
 	}
 	return append(out, '}')
@@ -73,17 +73,17 @@ func (g *maker) jsonValue(t scalar.Type) []byte {
 	v := g.value(t)
 	switch {
 	case t.Encrypted: // already base64
-		return quoted(string(v))
+		return jsonText(string(v))
 	case t.Kind == scalar.Bytes:
-		return quoted(base64.StdEncoding.EncodeToString(v))
+		return jsonText(base64.StdEncoding.EncodeToString(v))
 	case t.Kind.InJSON() == scalar.Quoted:
-		return quoted(string(v))
+		return jsonText(string(v))
 	}
 	return v
 }
 
-// quoted returns text in JSON.
-func quoted(text string) []byte {
+// jsonText returns text in JSON.
+func jsonText(text string) []byte {
 	out, _ := json.Marshal(text) // text can always be written
 	return out
 }

@@ -21,7 +21,7 @@ func (g *maker) inKey(t scalar.Type, ttl keyspace.TTL) string {
 		back := time.Duration(g.IntN(days(ttl)))*24*time.Hour + time.Duration(g.IntN(24))*time.Hour
 		return date(t.Layout, g.now.Add(-back))
 	case scalar.Text, scalar.Slug, scalar.Bytes:
-		return cut(g.identifier(), t.Max)
+		return truncate(g.identifier(), t.Max)
 	case scalar.JSON, scalar.Float:
 		return g.identifier()
 	}
@@ -36,7 +36,7 @@ func (g *maker) value(t scalar.Type) []byte {
 	if make, ok := values[t.Kind]; ok {
 		return []byte(make(g, t))
 	}
-	return []byte(cut(g.text(), t.Max))
+	return []byte(truncate(g.text(), t.Max))
 }
 
 var values = map[scalar.Kind]func(*maker, scalar.Type) string{
@@ -146,7 +146,7 @@ func date(layout string, at time.Time) string {
 	return at.UTC().Format(layouts.Replace(layout))
 }
 
-func cut(s string, n int) string {
+func truncate(s string, n int) string {
 	if n > 0 && len(s) > n {
 		return s[:n]
 	}

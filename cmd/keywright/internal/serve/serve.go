@@ -87,7 +87,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/openapi.json", serveOpenAPI)
 	s.mux.HandleFunc("GET /metrics", s.metrics)
 	s.mux.HandleFunc("GET "+auth.HealthPath, func(w http.ResponseWriter, _ *http.Request) {
-		plain(w, http.StatusOK, "ok")
+		writePlain(w, http.StatusOK, "ok")
 	})
 	s.mux.HandleFunc("GET "+auth.ReadyPath, s.ready)
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
@@ -144,20 +144,20 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 // while the first audit of a large server goes on.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if broken, _ := s.fleetNow(); len(s.all())+len(broken) == 0 {
-		plain(w, http.StatusServiceUnavailable, "no target is watched yet")
+		writePlain(w, http.StatusServiceUnavailable, "no target is watched yet")
 		return
 	}
 	for _, t := range s.all() {
 		st := t.State()
 		if st.Shown() == nil && st.Failed == nil && st.Shards.At.IsZero() && st.Shards.Failed == nil {
-			plain(w, http.StatusServiceUnavailable, "nothing was read of "+t.ID+" yet")
+			writePlain(w, http.StatusServiceUnavailable, "nothing was read of "+t.ID+" yet")
 			return
 		}
 	}
-	plain(w, http.StatusOK, "ready")
+	writePlain(w, http.StatusOK, "ready")
 }
 
-func plain(w http.ResponseWriter, code int, text string) {
+func writePlain(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
 	_, _ = w.Write([]byte(text + "\n"))
@@ -167,14 +167,14 @@ func plain(w http.ResponseWriter, code int, text string) {
 func (s *Server) files() http.Handler {
 	if s.Files == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			plain(w, http.StatusNotFound, "this program was built without the dashboard; the API is under /api/v1/")
+			writePlain(w, http.StatusNotFound, "this program was built without the dashboard; the API is under /api/v1/")
 		})
 	}
 	files := http.FileServerFS(s.Files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			plain(w, http.StatusMethodNotAllowed, "this path is only read")
+			writePlain(w, http.StatusMethodNotAllowed, "this path is only read")
 			return
 		}
 		w.Header().Set("Cache-Control", "no-cache")

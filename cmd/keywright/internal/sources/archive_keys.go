@@ -146,10 +146,11 @@ func NoArchive(path string, err error) error {
 	case errors.Is(err, archivefile.ErrNoKey):
 		return cli.Usage("name another --identity", "%s is encrypted for other keys", path)
 	case errors.Is(err, archive.ErrDamaged):
-		return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("NOT WHOLE: %v", named(path, err)),
+		return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("NOT WHOLE: %v", nameFile(path, err)),
 			Hint: "take another copy of the archive: nothing of this one can be read"}
 	}
-	return cli.Usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v", named(path, err))
+	return cli.Usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v",
+		nameFile(path, err))
 }
 
 // begun says of an archive that is not there that its backup has not ended; nil: there is none
@@ -164,8 +165,8 @@ func begun(path string) error {
 		"there is no archive %s: its backup has not ended, and %s has what was saved until then", path, part)
 }
 
-// named returns an error that names its file, once.
-func named(path string, err error) error {
+// nameFile returns an error that names its file, once.
+func nameFile(path string, err error) error {
 	if strings.Contains(err.Error(), path) {
 		return err
 	}

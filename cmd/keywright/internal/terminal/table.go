@@ -29,7 +29,7 @@ func Table(s *Screen, columns []Column, rows [][]string) error {
 	rows = printable(rows, len(columns))
 	columns, rows, widths := fit(s.Width, columns, rows)
 	t := table.NewWriter()
-	t.SetStyle(plain())
+	t.SetStyle(plainStyle())
 	t.AppendHeader(header(s, columns))
 	for _, r := range rows {
 		t.AppendRow(row(s, columns, widths, r))
@@ -46,10 +46,10 @@ func Table(s *Screen, columns []Column, rows [][]string) error {
 	return nil
 }
 
-// plain returns a style with a line under the header and nothing else. A character of
+// plainStyle returns a style with a line under the header and nothing else. A character of
 // ambiguous width is narrow, also where the locale is East Asian: the terminals
 // of today draw it so.
-func plain() table.Style {
+func plainStyle() table.Style {
 	text.OverrideRuneWidthEastAsianWidth(false)
 	style := table.StyleLight
 	style.Options = table.Options{SeparateHeader: true}

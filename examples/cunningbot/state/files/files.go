@@ -48,8 +48,8 @@ func OpenFolder(dir string) (Folder, error) {
 	return Folder{dir}, os.MkdirAll(filepath.Join(dir, "locks"), 0o700)
 }
 
-// read decodes a file; one that is not there is empty. A number is as it was written.
-func read[T any](d Folder, name string) (v T, err error) {
+// readJSON decodes a file; one that is not there is empty. A number is as it was written.
+func readJSON[T any](d Folder, name string) (v T, err error) {
 	text, err := os.ReadFile(filepath.Join(d.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, nil
@@ -71,7 +71,7 @@ func change[T any](ctx context.Context, d Folder, name string, fn func(v *T) (bo
 		return err
 	}
 	defer unlock()
-	v, err := read[T](d, name)
+	v, err := readJSON[T](d, name)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func locked(f *os.File, path string) (current bool, err error) {
 
 // Health returns whether the file of settings can be read.
 func (d Folder) Health(context.Context) state.Health {
-	if _, err := read[appState](d, stateFile); err != nil {
+	if _, err := readJSON[appState](d, stateFile); err != nil {
 		return state.Health{Status: "unhealthy", Error: err.Error()}
 	}
 	return state.Health{Status: "healthy"}
@@ -227,7 +227,7 @@ func (s *appState) set(guild, name string, v any) error {
 
 // readMember reads a member of a guild from the file.
 func readMember[T any](d Folder, guild, name string) (v T, err error) {
-	s, err := read[appState](d, stateFile)
+	s, err := readJSON[appState](d, stateFile)
 	if err != nil {
 		return v, err
 	}
@@ -260,7 +260,7 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 type settings struct{ Folder }
 
 func (f settings) Guilds(context.Context) (guilds []string, err error) {
-	s, err := read[appState](f.Folder, stateFile)
+	s, err := readJSON[appState](f.Folder, stateFile)
 	for guild := range s {
 		if guild != state.Global {
 			guilds = append(guilds, guild)
@@ -281,7 +281,7 @@ func (f settings) AddGuild(ctx context.Context, guild string) error {
 }
 
 func (f settings) Persona(_ context.Context, guild string) (string, error) {
-	s, err := read[appState](f.Folder, stateFile)
+	s, err := readJSON[appState](f.Folder, stateFile)
 	if err != nil {
 		return "", err
 	}
@@ -307,7 +307,7 @@ type dailyMarks map[string]map[string]string
 type daily struct{ Folder }
 
 func (f daily) Games(_ context.Context, guild string) (map[string]state.DailyGame, error) {
-	s, err := read[appState](f.Folder, stateFile)
+	s, err := readJSON[appState](f.Folder, stateFile)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (f history) Known(ctx context.Context, guild, channel string, hashes []stri
 	if err != nil {
 		return nil, err
 	}
-	all, err := read[stories](f.Folder, historyFile)
+	all, err := readJSON[stories](f.Folder, historyFile)
 	known, posted := map[string]bool{}, all[guild].Channels[channel]
 	for _, hash := range hashes {
 		if at, there := posted[hash]; there && time.Since(at) < window {

@@ -108,7 +108,7 @@ type taken map[string]map[string]string
 type pending struct{ Folder }
 
 func (f pending) Channels(_ context.Context, guild string) ([]string, error) {
-	w, err := read[waiting](f.Folder, pendingFile)
+	w, err := readJSON[waiting](f.Folder, pendingFile)
 	all := map[string]bool{}
 	for channel := range w[guild] {
 		all[channel] = true
@@ -120,7 +120,7 @@ func (f pending) Add(ctx context.Context, guild, channel string, articles []stat
 	err = change(ctx, f.Folder, pendingFile, func(w *waiting) (bool, error) {
 		feeds := (*w)[guild][channel]
 		there, now := map[string]bool{}, time.Now().UTC()
-		t, err := read[taken](f.Folder, batchFile)
+		t, err := readJSON[taken](f.Folder, batchFile)
 		if err != nil {
 			return false, err
 		}
@@ -186,8 +186,8 @@ func inOrder(feeds map[string][]state.Article) (all []state.Article) {
 }
 
 func (f pending) Next(ctx context.Context, b state.Batch, n int) (out []state.Article, err error) {
-	t, err1 := read[taken](f.Folder, batchFile)
-	w, err2 := read[waiting](f.Folder, pendingFile)
+	t, err1 := readJSON[taken](f.Folder, batchFile)
+	w, err2 := readJSON[waiting](f.Folder, pendingFile)
 	if err := errors.Join(err1, err2); err != nil || t[b.Guild][b.Channel] != b.ID {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (f pending) Next(ctx context.Context, b state.Batch, n int) (out []state.Ar
 // Drop looks for the batch under the lock of the articles, as Take does.
 func (f pending) Drop(ctx context.Context, b state.Batch, ids []string) error {
 	return change(ctx, f.Folder, pendingFile, func(w *waiting) (bool, error) {
-		t, err := read[taken](f.Folder, batchFile)
+		t, err := readJSON[taken](f.Folder, batchFile)
 		if err == nil && t[b.Guild][b.Channel] != b.ID {
 			err = state.ErrStale
 		}
@@ -300,7 +300,7 @@ func (f breaking) AddItem(ctx context.Context, guild string, item state.Item) er
 // Work counts a try before it is made, so that a process that dies has had it.
 func (f breaking) Work(ctx context.Context, guild string,
 	handle func(context.Context, state.Item, int) error) (done int, err error) {
-	all, err := read[toCheck](f.Folder, breakingFile)
+	all, err := readJSON[toCheck](f.Folder, breakingFile)
 	if err != nil {
 		return 0, err
 	}
@@ -358,7 +358,7 @@ func NewBreaking(d Folder) state.Breaking { return breaking{d} }
 
 // Checking returns how many breaking news wait to be checked, by guild, and the file that they are in.
 func (d Folder) Checking() (n map[string]int, file string, err error) {
-	all, err := read[toCheck](d, breakingFile)
+	all, err := readJSON[toCheck](d, breakingFile)
 	n = map[string]int{}
 	for guild, list := range all {
 		n[guild] = len(list)

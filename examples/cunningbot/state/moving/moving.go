@@ -284,13 +284,13 @@ func (p place) scores(ctx context.Context) (map[string]int64, error) {
 	list, err := p.all(ctx)
 	out := make(map[string]int64, len(list))
 	for _, r := range list {
-		out[r.Sub] = whole(r.Score)
+		out[r.Sub] = wholeScore(r.Score)
 	}
 	return out, err
 }
 
-// whole reads a score, of which the declaration says that it is whole.
-func whole(score string) int64 {
+// wholeScore reads a score, of which the declaration says that it is whole.
+func wholeScore(score string) int64 {
 	n, err := json.Number(score).Int64()
 	if err != nil {
 		f, _ := json.Number(score).Float64() // 1.8e+09

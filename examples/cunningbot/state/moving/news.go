@@ -388,7 +388,7 @@ func (h history) Window(ctx context.Context, guild, channel string) (time.Durati
 	text, err := h.at("history.history_dedup_window", guild).text(ctx, channel)
 	hours := int64(24)
 	if text != "" {
-		hours = whole(text)
+		hours = wholeScore(text)
 	}
 	return time.Duration(hours) * time.Hour, err
 }

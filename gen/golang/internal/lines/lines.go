@@ -19,7 +19,7 @@ func Break(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		from := raw
-		raw = open(line, raw)
+		raw = staysOpen(line, raw)
 		if !from && !raw && utf8.RuneCountInString(line) > columns {
 			line = shorter(line)
 		}
@@ -29,8 +29,8 @@ func Break(text string) string {
 	return out.String()
 }
 
-// open reports whether a text of several lines is open after a line; raw: it is before it.
-func open(line string, raw bool) bool {
+// staysOpen reports whether a text of several lines is open after a line; raw: it is before it.
+func staysOpen(line string, raw bool) bool {
 	var quote byte
 	if raw {
 		quote = '`'

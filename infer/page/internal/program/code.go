@@ -154,18 +154,18 @@ func (c *Reader) Command(name string, args []string, at mention.Mention) {
 	}
 	switch name {
 	case "SETEX", "EXPIRE":
-		at.TTL = ttlOf(args, 1, 1)
+		at.TTL = ttlArgument(args, 1, 1)
 	case "PSETEX", "PEXPIRE":
-		at.TTL = ttlOf(args, 1, 1000)
+		at.TTL = ttlArgument(args, 1, 1000)
 	}
 	nx := false
 	for i, a := range upper[1:] {
 		switch {
 		case name != "SET" && name != "GETEX": // a field, a member
 		case a == "EX":
-			at.TTL = ttlOf(args, i+2, 1)
+			at.TTL = ttlArgument(args, i+2, 1)
 		case a == "PX":
-			at.TTL = ttlOf(args, i+2, 1000)
+			at.TTL = ttlArgument(args, i+2, 1000)
 		case a == "NX":
 			nx = true
 		}
@@ -190,7 +190,7 @@ func (c *Reader) Command(name string, args []string, at mention.Mention) {
 	c.Add(key, at)
 }
 
-func ttlOf(args []string, i int, per int64) string {
+func ttlArgument(args []string, i int, per int64) string {
 	if i >= len(args) {
 		return ""
 	}

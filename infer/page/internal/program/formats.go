@@ -72,8 +72,8 @@ func afterFormat(rest string) string {
 	return strings.TrimLeft(trimmed[1+len(withinCall(trimmed[1:])):], ")]}")
 }
 
-// quoted returns what an argument says that is a string, "" if it is none.
-func quoted(arg string) string {
+// stringArgument returns what an argument says that is a string, "" if it is none.
+func stringArgument(arg string) string {
 	arg = strings.TrimSpace(arg)
 	if m := literal.FindStringSubmatch(arg); m != nil && m[0] == arg {
 		return m[1][1 : len(m[1])-1]
@@ -93,7 +93,7 @@ func withArguments(raw, rest string) string {
 		name := ""
 		i++
 		if i <= len(args) {
-			if text := quoted(args[i-1]); text != "" { // a constant, written out
+			if text := stringArgument(args[i-1]); text != "" { // a constant, written out
 				return text
 			}
 			name = shape.HoleName(strings.Trim(args[i-1], " )('\""))

@@ -17,7 +17,7 @@ type Pair struct {
 // Match finds for each old entry the new one: by name, else by its keys, which a
 // renamed entry still has.
 func Match(old, new *keyspace.Keyspace) []Pair {
-	now, before := named(new), named(old)
+	now, before := entriesByName(new), entriesByName(old)
 	added := unnamed(new, before)
 	var out []Pair
 	for _, e := range old.Entries {
@@ -32,8 +32,8 @@ func Match(old, new *keyspace.Keyspace) []Pair {
 	return out
 }
 
-// named returns entries by their names, of two of one name the first.
-func named(ks *keyspace.Keyspace) map[string]*keyspace.Entry {
+// entriesByName returns entries by their names, of two of one name the first.
+func entriesByName(ks *keyspace.Keyspace) map[string]*keyspace.Entry {
 	out := make(map[string]*keyspace.Entry, len(ks.Entries))
 	for _, e := range slices.Backward(ks.Entries) {
 		out[e.Name] = e

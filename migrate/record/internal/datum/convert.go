@@ -88,7 +88,7 @@ func toID(_ *route.Term, in []Datum) (Datum, string) {
 	case Nothing, Text, Spelled:
 		return d, ""
 	case Number:
-		if digits, ok := whole(d.Text); ok {
+		if digits, ok := wholeDigits(d.Text); ok {
 			return Datum{Kind: Text, Text: digits}, ""
 		}
 	}

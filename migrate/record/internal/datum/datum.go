@@ -72,8 +72,8 @@ func (d Datum) JSON() []byte {
 	return []byte(d.Text)
 }
 
-// whole returns a number without a fraction, as decimal digits.
-func whole(digits string) (string, bool) {
+// wholeDigits returns a number without a fraction, as decimal digits.
+func wholeDigits(digits string) (string, bool) {
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
 		return strconv.FormatInt(n, 10), true
 	}

@@ -38,7 +38,7 @@ func (s *Slot) form(d Datum) (string, string) {
 		return string(d.JSON()), ""
 	case scalar.Int:
 		return formNumber(d, func(digits string) (string, string) {
-			n, ok := whole(digits)
+			n, ok := wholeDigits(digits)
 			if !ok {
 				return "", "is no whole number"
 			}
@@ -106,7 +106,7 @@ func formFloat(digits string) (string, string) {
 func formUnix(d Datum, k scalar.Kind) (string, string) {
 	if d.Kind != Instant {
 		return formNumber(d, func(digits string) (string, string) {
-			n, ok := whole(digits)
+			n, ok := wholeDigits(digits)
 			if !ok {
 				return "", "is no whole number; unix_s(…) and unix_ms(…) read fractions"
 			}
@@ -143,7 +143,7 @@ func (s *Slot) Load(stored string) (Datum, string) {
 		if s.Term.Instant() {
 			return Datum{Kind: Instant, Time: t}, ""
 		}
-		n, ok := whole(stored)
+		n, ok := wholeDigits(stored)
 		if !ok {
 			return Datum{}, "is no whole number"
 		}

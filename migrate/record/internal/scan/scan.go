@@ -176,12 +176,12 @@ func (s *Scanner) Unexpected(want string) error {
 	if c == 0xfeff {
 		return s.Fault(fault.ErrSyntax, "a byte order mark, which JSON has not; save the file as UTF-8 without it")
 	}
-	return s.Fault(fault.ErrSyntax, "%s where %s should be", shown(c), want)
+	return s.Fault(fault.ErrSyntax, "%s where %s should be", printRune(c), want)
 }
 
-// shown returns a character as messages show it: no value of the document, and nothing
+// printRune returns a character as messages show it: no value of the document, and nothing
 // that commands a terminal.
-func shown(c rune) string {
+func printRune(c rune) string {
 	if c > ' ' && c < 0x7f {
 		return "'" + string(c) + "'"
 	}

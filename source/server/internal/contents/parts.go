@@ -106,11 +106,11 @@ func (w *contentWalk) notWhole(name []byte, why error) {
 		w.batch = append(w.batch, source.Content{Name: name, DB: w.DB, Lost: why.Error()})
 		return
 	}
-	w.Note(source.Why(source.ValueCut, w.Shard.Address, fmt.Sprintf("%q is not whole: %v", cut(name), why)).In(w.DB))
+	w.Note(source.Why(source.ValueCut, w.Shard.Address, fmt.Sprintf("%q is not whole: %v", shortName(name), why)).In(w.DB))
 }
 
-// cut is as much of a name as a note has room for.
-func cut(name []byte) []byte { return name[:min(len(name), 200)] }
+// shortName is as much of a name as a note has room for.
+func shortName(name []byte) []byte { return name[:min(len(name), 200)] }
 
 // exchanged goes on after an answer that does not fit the key's type: it was deleted, or
 // has become another one while it was read.

@@ -34,13 +34,13 @@ func (b *Bases) Respond(w http.ResponseWriter, r *http.Request, document any) {
 	digest := sha256.Sum256(text)
 	tag := `W/"` + hex.EncodeToString(digest[:12]) + `"`
 	w.Header().Set("ETag", tag)
-	has := words(r.Header.Values("If-None-Match"))
+	has := headerWords(r.Header.Values("If-None-Match"))
 	if slices.Contains(has, tag) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if slices.Contains(words(r.Header.Values("A-IM")), RowsOnly) {
+	if slices.Contains(headerWords(r.Header.Values("A-IM")), RowsOnly) {
 		if base, less := b.newer(tag, has, text); less != nil {
 			w.Header().Set("IM", RowsOnly)
 			w.Header().Set("Delta-Base", base)
@@ -50,8 +50,8 @@ func (b *Bases) Respond(w http.ResponseWriter, r *http.Request, document any) {
 	sendJSON(w, status, text)
 }
 
-// words returns what is listed in a header.
-func words(lines []string) (out []string) {
+// headerWords returns what is listed in a header.
+func headerWords(lines []string) (out []string) {
 	for _, line := range lines {
 		for word := range strings.SplitSeq(line, ",") {
 			out = append(out, strings.TrimSpace(word))
