@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -363,90 +362,4 @@ func inClass(text string) string {
 
 func (s *parser) fault(offset, length int, message, proposal string) *SyntaxError {
 	return &SyntaxError{Text: s.text, Offset: offset, Length: length, Message: message, Proposal: proposal}
-}
-
-// Glob compiles a Redis glob: `*`, `?`, `[abc]`, `[^a-z]` and backslash
-// escapes, as MATCH and ACL rules read them. It has no placeholders and cannot
-// build keys.
-func Glob(text string) (*Pattern, error) {
-	p := &Pattern{text: text, glob: true}
-	if text == "" || len(text) > MaxBytes {
-		return nil, &SyntaxError{Text: text, Length: len(text),
-			Message: fmt.Sprintf("a glob has 1 to %d bytes, not %d", MaxBytes, len(text))}
-	}
-	var literal []byte
-	flush := func() {
-		if len(literal) > 0 {
-			p.elems = append(p.elems, literalElement(string(literal)))
-			literal = nil
-		}
-	}
-	for at := 0; at < len(text); {
-		e, n := globStep(text[at:])
-		at += n
-		if e.Literal != "" {
-			literal = append(literal, e.Literal...)
-			continue
-		}
-		flush()
-		if last := len(p.elems) - 1; n == 1 && text[at-1] == '*' && last >= 0 && p.elems[last].Expr.Nullable() {
-			continue // ** is *
-		}
-		p.elems = append(p.elems, e)
-	}
-	flush()
-	if err := p.compile(); err != nil {
-		var large *automaton.TooLargeError
-		errors.As(err, &large)
-		return nil, &SyntaxError{Text: text, Length: len(text),
-			Message: fmt.Sprintf("the glob %s; use fewer wildcards", large)}
-	}
-	return p, nil
-}
-
-// globStep reads one item of a glob as Redis's stringmatchlen does.
-func globStep(text string) (Element, int) {
-	wild := func(e automaton.Expr, crosses bool) Element {
-		return Element{Placeholder: -1, Expr: e, Crosses: crosses}
-	}
-	switch {
-	case text[0] == '*':
-		return wild(automaton.Star(automaton.One(automaton.All)), true), 1
-	case text[0] == '?':
-		return wild(automaton.One(automaton.All), true), 1
-	case text[0] == '[':
-		set, n := globClass(text)
-		return wild(automaton.One(set), set.Has(scalar.Separator)), n
-	case text[0] == '\\' && len(text) > 1:
-		return Element{Literal: text[1:2]}, 2
-	}
-	return Element{Literal: text[:1]}, 1
-}
-
-func globClass(text string) (automaton.Set, int) {
-	var set automaton.Set
-	at := 1
-	negated := at < len(text) && text[at] == '^'
-	if negated {
-		at++
-	}
-	for at < len(text) && text[at] != ']' {
-		switch {
-		case text[at] == '\\' && at+1 < len(text):
-			at++
-			set = set.Union(automaton.Of(text[at : at+1]))
-			at++
-		case at+2 < len(text) && text[at+1] == '-':
-			lo, hi := min(text[at], text[at+2]), max(text[at], text[at+2])
-			set = set.Union(automaton.Range(lo, hi))
-			at += 3
-		default:
-			set = set.Union(automaton.Of(text[at : at+1]))
-			at++
-		}
-	}
-	if negated {
-		set = automaton.All.Minus(set)
-	}
-	return set, min(at+1, len(text))
 }

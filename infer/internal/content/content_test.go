@@ -197,8 +197,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// told writes what a content tells.
-func told(c *Content) string {
+// summary returns what a content says.
+func summary(c *Content) string {
 	out := fmt.Sprintf("%s %s %s %d %d %d %d %d %v %v",
 		c.Whole.Type(3), c.Member.Type(3), c.Scores.Type(), c.Largest, c.Objects, c.Sketches, c.Bits,
 		c.Fields.Values, c.Fields.Fixed(), c.Whole.Negative)
@@ -232,8 +232,8 @@ func TestMerge(t *testing.T) {
 		for _, p := range parts {
 			merged.Merge(p)
 		}
-		if told(&merged) != told(&all) {
-			t.Fatalf("merged: %s\n   all: %s", told(&merged), told(&all))
+		if summary(&merged) != summary(&all) {
+			t.Fatalf("merged: %s\n   all: %s", summary(&merged), summary(&all))
 		}
 	}
 }

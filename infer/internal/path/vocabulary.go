@@ -1,9 +1,11 @@
 package path
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/infer/internal/class"
+	"github.com/keywright/keywright/infer/internal/tree"
 )
 
 // What follows is knowledge about words, in tables: add to them.
@@ -74,3 +76,72 @@ var generic = Words(`info data detail details meta metadata status state states 
 var dateNames = map[class.Class]string{class.Day: "day", class.DayHour: "hour", class.Month: "month", class.Week: "week",
 	class.Compact: "day",
 	class.Seconds: "ts", class.Millis: "ts"}
+
+// vocabulary: words that are known to go together; of several vocabularies the one that
+// has most of them.
+func vocabulary(family []*Path, at int) (best merge) {
+	for _, v := range vocabularies {
+		m := pick(family, at, func(s Segment) bool {
+			if len(s.Words) > 0 {
+				return s.Vocab == v.name
+			}
+			return IsLiteral(s.Shape) && v.has[s.Shape]
+		}, enumeration(v.name))
+		if len(m.members) >= 2 && (!v.weak && SameTTLs(m.members) || sameContent(m.members)) && (!v.weak ||
+			at == len(family[0].Segments)-1 && len(m.segment.Words) >= fewWords) && len(m.members) > len(best.members) {
+			best = m
+		}
+	}
+	return best
+}
+
+// company: a word that no vocabulary has, beside words of one, with about as many keys of
+// the same content: en, de and jp.
+func company(family []*Path, at int) merge {
+	i := slices.IndexFunc(family, func(p *Path) bool { return p.Segments[at].Vocab != "" })
+	if i < 0 {
+		return merge{}
+	}
+	known := family[i]
+	each := float64(known.Keys) / float64(len(known.Segments[at].Words))
+	members := []*Path{known}
+	for _, p := range family {
+		s := p.Segments[at]
+		if keys := float64(p.Keys); IsLiteral(s.Shape) && !generic[s.Shape] && canEnumerate([]string{s.Shape}) &&
+			each >= keysInMatrix && keys >= evenly*each && each >= evenly*keys && sameContent([]*Path{known, p}) {
+			members = append(members, p)
+		}
+	}
+	if words := len(known.Segments[at].Words); len(members) > 1 && len(members)-1 <= words {
+		return merge{members, enumeration(known.Segments[at].Vocab)(members, at)}
+	}
+	return merge{}
+}
+
+func enumeration(vocab string) func([]*Path, int) Segment {
+	return func(members []*Path, at int) Segment {
+		var words []string
+		for _, p := range members {
+			if s := p.Segments[at]; len(s.Words) > 0 {
+				words = append(words, s.Words...)
+			} else {
+				words = append(words, s.Shape)
+			}
+		}
+		slices.Sort(words)
+		return Segment{Shape: string(tree.TextShape), Words: slices.Compact(words), Vocab: vocab}
+	}
+}
+
+// canEnumerate reports whether a declaration can list the words.
+func canEnumerate(words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool {
+		for i := range len(w) {
+			if class.Kinds[w[i]]&(class.IsLower|class.IsUpper|class.IsDigit) == 0 &&
+				(i == 0 || w[i] != '-' && w[i] != '_' && w[i] != '.') {
+				return true
+			}
+		}
+		return w == ""
+	})
+}
