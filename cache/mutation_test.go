@@ -10,19 +10,18 @@ import (
 func TestGuardMutations(t *testing.T) {
 	const one, many = "TestByCost", "TestByCostOfMany"
 	mutation.Run(t, []mutation.Row{
-		{"what a load costs does not count", "script.go", "i.c.costing(spent)", "i.c.write", one},
-		{"a chosen TTL may be none", "cache.go", "max(c.o.ByCost(spent), time.Millisecond)", "c.o.ByCost(spent)",
+		{"what a load costs does not count", "i.c.costing(spent)", "i.c.write", one},
+		{"a chosen TTL may be none", "max(c.o.ByCost(spent), time.Millisecond)", "c.o.ByCost(spent)",
 			"TestByCostOfNothing"},
-		{"a chosen TTL may be too short", "cache.go", "ttl = max(ttl, low)", "_ = low", one},
-		{"a chosen TTL may be too long", "cache.go", "ttl = min(ttl, high)", "_ = high", one},
-		{"each of many costs what all do", "many.go", "spent := time.Since(began) / time.Duration(len(own))",
+		{"a chosen TTL may be too short", "ttl = max(ttl, low)", "_ = low", one},
+		{"a chosen TTL may be too long", "ttl = min(ttl, high)", "_ = high", one},
+		{"each of many costs what all do", "spent := time.Since(began) / time.Duration(len(own))",
 			"spent := time.Since(began)", many},
-		{"a stale value has a chosen TTL", "cache.go",
-			"o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
+		{"a stale value has a chosen TTL", "o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
 			"o.ByCost != nil && t.Policy != keywright.Expires", "TestByCostNotWithFresh"},
-		{"a server without room counts as one that is away", "down.go", "!failing(err) || answered(err)", "!failing(err)",
+		{"a server without room counts as one that is away", "!failing(err) || answered(err)", "!failing(err)",
 			"TestWhatIsInvalidGoesWhenMemoryIsFull"},
-		{"what has no TTL gets one", "cache.go", "o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
+		{"what has no TTL gets one", "o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
 			"o.ByCost != nil && o.Fresh > 0", "TestByCostNotWithFresh"},
 	})
 }

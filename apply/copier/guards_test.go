@@ -8,11 +8,10 @@ import (
 
 // copyGuards lists the guards of a copy.
 var copyGuards = []mutation.Row{
-	{Name: "what was there before is left", File: "copy.go",
-		Guard: "case left && c.before.has(c.hash(d.AtB.DB, d.AtB.Name)):", Instead: "case left && false:",
-		Test: "TestCopyOntoKeys"},
-	{Name: "keys that were left are not mended", File: "copy.go",
-		Guard:   "r.Checked.Differ() == r.Kept && r.Refused == 0",
+	{Name: "what was there before is left", Guard: "case left && c.before.has(c.hash(d.AtB.DB, d.AtB.Name)):",
+		Instead: "case left && false:",
+		Test:    "TestCopyOntoKeys"},
+	{Name: "keys that were left are not mended", Guard: "r.Checked.Differ() == r.Kept && r.Refused == 0",
 		Instead: "r.Checked.Differ() == 0 && r.Refused == 0", Test: "TestCopyOntoKeys"},
 }
 

@@ -15,9 +15,9 @@ var must = expect.NoError
 
 // journalGuards lists the guards of a journal.
 var journalGuards = []mutation.Row{
-	{Name: "the journal of another plan", File: "journal.go", Guard: "if head.Plan != j.head.Plan {",
+	{Name: "the journal of another plan", Guard: "if head.Plan != j.head.Plan {",
 		Instead: "if false {", Test: "TestJournalOfAnotherPlan"},
-	{Name: "the last whole line counts", File: "journal.go", Guard: `whole := bytes.LastIndexByte(text, '\n') + 1`,
+	{Name: "the last whole line counts", Guard: `whole := bytes.LastIndexByte(text, '\n') + 1`,
 		Instead: "whole := len(text)", Test: "TestJournalCutAnywhere"},
 }
 

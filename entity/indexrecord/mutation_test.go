@@ -9,6 +9,6 @@ import (
 // TestGuards: with a guard taken out, a test fails by what it asserts.
 func TestGuards(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
-		{"an intent may be in an intent", "moved.go", `name == "!" && depth == 0`, `name == "!"`, "TestMovedEntries"},
+		{"an intent may be in an intent", `name == "!" && depth == 0`, `name == "!"`, "TestMovedEntries"},
 	})
 }

@@ -8,12 +8,12 @@ import (
 
 // mutations lists the guards of this package.
 var mutations = []mutation.Row{
-	{"a fault ends the program", "guarded.go", "defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))\n",
+	{"a fault ends the program", "defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))\n",
 		"_ = debug.SetPanicOnFault\n", "TestAFileThatIsCutWhileItIsOpenEndsNoProgram"},
-	{"a damaged file is used again", "guarded.go", "if f.broken.Load() {\n\t\treturn fallback.ErrDamaged",
+	{"a damaged file is used again", "if f.broken.Load() {\n\t\treturn fallback.ErrDamaged",
 		"if false {\n\t\treturn fallback.ErrDamaged", "TestAFileThatIsCutWhileItIsOpenEndsNoProgram"},
-	{"totals are not compared", "check.go", "return c.rows.verify()", "return nil", "TestATurnedNumberIsFound"},
-	{"a damaged file keeps its name", "open.go", "filelock.Rename(file, name)", "error(nil)",
+	{"totals are not compared", "return c.rows.verify()", "return nil", "TestATurnedNumberIsFound"},
+	{"a damaged file keeps its name", "filelock.Rename(file, name)", "error(nil)",
 		"TestAfterDamageTheNextOpenMakesANewFile"},
 }
 

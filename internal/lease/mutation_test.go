@@ -10,20 +10,20 @@ import (
 func TestGuardMutations(t *testing.T) {
 	const heard, hold = "TestALossIsHeard", "TestHold"
 	mutation.Run(t, []mutation.Row{
-		{"a loss is told again", "lease.go", "case !held:\n\t\tl.since = time.Time{}", "case false:", heard},
-		{"a loss without work is told", "lease.go", "if held || since.IsZero() {", "if held {", heard},
-		{"work begins again with each renewal", "lease.go", "case since.IsZero():", "case held:", "TestWorkIsOnePiece"},
-		{"a lease at rest counts as at work", "lease.go", "defer l.mu.Unlock()\n\tl.since = time.Time{}", "l.mu.Unlock()",
+		{"a loss is told again", "case !held:\n\t\tl.since = time.Time{}", "case false:", heard},
+		{"a loss without work is told", "if held || since.IsZero() {", "if held {", heard},
+		{"work begins again with each renewal", "case since.IsZero():", "case held:", "TestWorkIsOnePiece"},
+		{"a lease at rest counts as at work", "defer l.mu.Unlock()\n\tl.since = time.Time{}", "l.mu.Unlock()",
 			heard},
-		{"what is given back counts as at work", "lease.go", "l.Rest()\n\t_, err := oneAtATime", "_, err := oneAtATime", heard},
-		{"another's lease is not told", "lease.go", "l.Took(ctx, false)\n\t\treturn Term{}, busy", "return Term{}, busy",
+		{"what is given back counts as at work", "l.Rest()\n\t_, err := oneAtATime", "_, err := oneAtATime", heard},
+		{"another's lease is not told", "l.Took(ctx, false)\n\t\treturn Term{}, busy", "return Term{}, busy",
 			heard},
-		{"a renewal that is refused is not told", "lease.go", "if !held {\n\t\tl.Took(ctx, false)", "if !held {", heard},
-		{"a silent server is not told", "lease.go", "if !time.Now().Before(t.Until) {\n\t\t\tl.Took(ctx, false)",
+		{"a renewal that is refused is not told", "if !held {\n\t\tl.Took(ctx, false)", "if !held {", heard},
+		{"a silent server is not told", "if !time.Now().Before(t.Until) {\n\t\t\tl.Took(ctx, false)",
 			"if false {\n\t\t\tl.Took(ctx, false)", heard},
-		{"a lease outlives its renewals", "hold.go", "case errors.Is(err, ErrLost), !time.Now().Before(t.Until):",
+		{"a lease outlives its renewals", "case errors.Is(err, ErrLost), !time.Now().Before(t.Until):",
 			"case errors.Is(err, ErrLost):", hold},
-		{"a lease counts from its answer", "lease.go", "began.Add(l.ttl - l.ttl/100)",
+		{"a lease counts from its answer", "began.Add(l.ttl - l.ttl/100)",
 			"time.Now().Add(l.ttl - l.ttl/100)", "TestAnEndByTheLocalClock"},
 	})
 }

@@ -4,18 +4,23 @@ package mutation
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/keywright/keywright/internal/gate"
 )
 
-// Row represents a guard: what is written in a file, what is written there instead, and the
-// test that must show it.
-type Row = struct{ Name, File, Guard, Instead, Test string }
+// Row represents a guard: how it is written, what is written there instead, and the test that must show it. The guard
+// is written once in the files of the tests' folder and below, or, if it is in none of these, in the project: a row holds
+// wherever the guard is moved to.
+type Row = struct{ Name, Guard, Instead, Test string }
 
 // All reports whether guards are to be taken out. Tests without it hold only that each is
 // there, and that what it guards is kept.
@@ -32,20 +37,74 @@ func RunIn(t *testing.T, pkg string, rows []Row) {
 		return
 	}
 	drawn := draw(t, rows)
+	folder, project := read(t, "."), sync.OnceValue(func() code { return read(t, root(t)) })
 	for i, r := range rows {
-		file, err := filepath.Abs(r.File)
-		if err != nil {
-			t.Fatal(err)
+		file, mutant, err := folder.without(r)
+		if errors.Is(err, errNowhere) {
+			file, mutant, err = project().without(r)
 		}
-		text, err := os.ReadFile(file)
-		if n := strings.Count(string(text), r.Guard); err != nil || n != 1 {
-			t.Errorf("%s has %q %d times: the mutation tests nothing (%v)", r.File, r.Guard, n, err)
-		} else if mutant := strings.Replace(string(text), r.Guard, r.Instead, 1); drawn[i] {
+		switch {
+		case err != nil:
+			t.Errorf("%s: the mutation tests nothing: %v", r.Name, err)
+		case drawn[i]:
 			t.Run(r.Name, func(t *testing.T) { run(t, pkg, file, mutant, r.Test) })
-		} else if len(drawn) > 0 {
+		case len(drawn) > 0:
 			t.Run(r.Name, func(t *testing.T) { compile(t, file, mutant) })
 		}
 	}
+}
+
+// code holds the files of a folder and those below it, without tests, by their paths.
+type code map[string]string
+
+func read(t *testing.T, folder string) code {
+	of := code{}
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if ends := filepath.Ext(path); err != nil || ends != ".go" && ends != ".lua" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		of[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+// root returns the folder of the project, which has keywright.go.
+func root(t *testing.T) string {
+	folder := "."
+	for depth := 0; depth < 10; depth++ {
+		if _, err := os.Stat(filepath.Join(folder, "keywright.go")); err == nil {
+			return folder
+		}
+		folder = filepath.Join("..", folder)
+	}
+	t.Fatal("no keywright.go above")
+	return ""
+}
+
+var errNowhere = errors.New("it is written nowhere")
+
+// without returns the file that has a guard, and its text without it.
+func (of code) without(r Row) (file, mutant string, err error) {
+	for path, text := range of {
+		switch n := strings.Count(text, r.Guard); {
+		case n > 1 || n == 1 && file != "":
+			return "", "", fmt.Errorf("%q is written more than once, in %s: write more of what is around it", r.Guard, path)
+		case n == 1:
+			file, mutant = path, strings.Replace(text, r.Guard, r.Instead, 1)
+		}
+	}
+	if file == "" {
+		return "", "", fmt.Errorf("%w: %q", errNowhere, r.Guard)
+	}
+	return file, mutant, nil
 }
 
 // draw returns which guards are taken out: all of them, or two with KEYWRIGHT_MUTATIONS=some, or none.
