@@ -41,11 +41,14 @@ func (c *collector) codeBlock(b markdown.Block) {
 		if quotes := strings.Count(t, `"""`); quotes > 0 {
 			docstring = docstring != (quotes%2 > 0)
 		}
-		if program.IsProgram(b.Lang) && (docstring || program.IsComment(t)) && c.remarked(t, at) {
+		if (docstring && program.IsProgram(b.Lang) || program.IsComment(t)) && c.remarked(t, at) {
+			pending = ""
 			continue
 		}
 		if program.IsComment(t) {
-			pending = strings.TrimLeft(t, "#/-*; ")
+			if pending = strings.TrimLeft(t, "#/-*; "); i+1 < len(b.Code) && program.NamesAnother(pending, b.Code[i+1]) {
+				pending = ""
+			}
 			c.comment(t, at)
 			continue
 		}
@@ -77,6 +80,7 @@ func (c *collector) codeBlock(b markdown.Block) {
 // remarked reads a line of a comment that begins with a key and explains it.
 func (c *collector) remarked(t string, at mention.Mention) bool {
 	key, rest, ok := listed(strings.TrimLeft(t, "#/-*;! \t"))
+	ok = ok || program.IsKey(key) && wording.TTLOfRemark(rest) != ""
 	if s, is := shape.Parse(key); !ok || !is || s.Holes() == 0 && program.TypeAbove(rest) == "" {
 		return false
 	}
@@ -184,10 +188,6 @@ var afterKey = regex.Lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
 
 // keyLine: a key alone, or with what a comment or a description begins with.
 func keyLine(key, rest string) bool {
-	s, ok := shape.Parse(strings.TrimSuffix(key, ":"))
-	if !ok || s.Colons() == 0 || !s.Rooted() || s.NotAKey() {
-		return false
-	}
 	rest = strings.TrimSpace(rest)
-	return rest == "" || wording.TypeIn(rest) != "" || afterKey.MatchString(rest)
+	return program.IsKey(key) && (rest == "" || wording.TypeIn(rest) != "" || afterKey.MatchString(rest))
 }

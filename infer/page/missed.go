@@ -18,9 +18,11 @@ var tokenForm = regex.Lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-
 // with a placeholder, or one in code with a colon.
 func (c *collector) missed(lines []string, keys []Key) {
 	known := map[string]bool{strings.TrimRight(c.common, ":"): true}
+	taken := map[int]string{} // by line: of a tree, a word there is the end of a key
 	for _, m := range c.taken {
 		known[m.Signature()] = true
 		known[m.Raw] = true
+		taken[m.Line] += m.Raw + "\n"
 	}
 	for _, p := range c.Passed {
 		known[p.Text] = true
@@ -48,7 +50,8 @@ func (c *collector) missed(lines []string, keys []Key) {
 		}
 		for _, raw := range tokenForm.FindAllString(l, -1) {
 			raw = strings.Trim(raw, ".:*/-#")
-			if known[raw] || strings.Contains(passed[i+1], raw) || !looksLikeKey(raw, code[raw]) {
+			if known[raw] || strings.Contains(passed[i+1], raw) ||
+				strings.Contains(taken[i+1], ":"+raw+"\n") || !looksLikeKey(raw, code[raw]) {
 				continue
 			}
 			known[raw] = true

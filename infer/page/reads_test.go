@@ -384,8 +384,6 @@ func TestCode(t *testing.T) {
 			"```", []string{
 			"3 game:match:{id} hash 1h",
 			"4 game:lobby:{id} list",
-			"3 not match:{id}: nothing says that it is a key",
-			"4 not lobby:{id}: nothing says that it is a key",
 		}},
 		{"```redis\n" +
 			"> SET user:{id} 1 EX 60\n" +
@@ -410,8 +408,22 @@ func TestCode(t *testing.T) {
 			"log.info(\"user:%s:x\")\n" +
 			"```", []string{
 			"2 sess:{id} hash 1h",
-			"3 user:{id} hash 1h",
+			"3 user:{id} hash",
 			"4 not user:%s:x: nothing says that it is a key",
+		}},
+		{"```\n" +
+			"# cart:{user} expires after 2 hours\n" +
+			"profile:{user}  hash\n" +
+			"# as (sess:{id}), 5 min\n" +
+			"post:{id}  hash\n" +
+			"# post:{id} has, with 1 h, its tags\n" +
+			"SADD post:{id}:tags x\n" +
+			"```", []string{
+			"2 cart:{user}  2h",
+			"3 profile:{user} hash",
+			"5 post:{id} hash",
+			"7 post:{id}:tags set",
+			"4 not sess:{id}: nothing says that it is a key",
 		}},
 		{"```js\n" +
 			"// => 'cache:product:1'\n" +

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
@@ -99,4 +100,21 @@ func IsProgram(lang string) bool {
 	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
 		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",
 		"toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
+}
+
+// IsKey reports whether a word has the form of a key with a root.
+func IsKey(word string) bool {
+	s, ok := shape.Parse(strings.TrimSuffix(word, ":"))
+	return ok && s.Colons() > 0 && s.Rooted() && !s.NotAKey()
+}
+
+// NamesAnother reports whether a comment names a pattern of whose root a line says nothing: it is not about that line.
+func NamesAnother(comment, line string) bool {
+	for _, word := range strings.Fields(comment) {
+		word = strings.Trim(word, "\"'`,.;()")
+		if s, ok := shape.Parse(word); ok && IsKey(word) && s.Holes() > 0 {
+			return !strings.Contains(line, s.Root()+s.Sep)
+		}
+	}
+	return false
 }

@@ -116,6 +116,9 @@ const maxComment = 12
 // aboveKey returns the type and the TTL that the comment above a line tells.
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
+		if NamesAnother(l, lines[i]) {
+			continue
+		}
 		typ = cmp.Or(typ, PartType(l))
 		ttl = cmp.Or(ttl, wording.TTLOfRemark(l))
 	}
