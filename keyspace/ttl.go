@@ -207,6 +207,8 @@ var units = []struct {
 // strangers are units people write that are none, and what to write instead.
 var strangers = map[string]string{
 	"mo": "a month has no fixed length; write 30d", "M": "write m for minutes, 30d for a month", "y": "write 365d",
+	"month": "a month has no fixed length; write 30d", "months": "a month has no fixed length; write 30d each",
+	"year": "write 365d", "years": "write 365d for each",
 	"ns": "Redis counts in milliseconds: 1ms is the least", "us": "Redis counts in milliseconds: 1ms is the least",
 	"sec": "write s", "min": "write m", "hr": "write h", "day": "write d", "days": "write d", "week": "write w",
 }
@@ -296,10 +298,16 @@ func meant(text string) string { return fmt.Sprintf("did you mean %s?", text) }
 // range alone.
 func meantTTL(words []ttlToken) string {
 	text := words[0].text
-	if len(words) == 2 && (longUnits[words[1].text] != "" || unitSize(words[1].text) > 0) {
-		text += words[1].text
-	} else if len(words) > 1 {
-		return ""
+	if len(words) > 1 {
+		unit := words[1].text
+		switch long := strings.ToLower(unit); {
+		case len(words) > 2 || strings.Trim(text, "0123456789") != "":
+			return ""
+		case longUnits[long] != "" || unitSize(unit) > 0:
+			text += unit
+		default:
+			return strangers[long]
+		}
 	}
 	if lo, hi, ok := strings.Cut(text, ".."); ok && len(words) == 1 {
 		if a, fault := duration(ttlToken{lo, 0}); fault == nil {
