@@ -152,7 +152,7 @@ func TestTTLFixes(t *testing.T) {
 		"1h 30m": after, "5m 3": after, "10m s": "write number and unit without a space, as in 30s",
 		"5 Min": "did you mean 5m?", "2 Days": "did you mean 2d?",
 		"1 month": "a month has no fixed length; write 30d", "2 years": "write 365d for each",
-		"3 blue moons": "3s for seconds? 3ms for milliseconds?",
+		"3 blue moons":       "3s for seconds? 3ms for milliseconds?",
 		"10s s":              "write number and unit without a space, as in 30s",
 		"s m":                "write a duration like 30s, 15m, 24h or 7d",
 		"999999999999 weeks": "999999999999s for seconds? 999999999999ms for milliseconds?",
