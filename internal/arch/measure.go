@@ -27,7 +27,7 @@ type Measure struct {
 func Measures(files []File) []Measure {
 	written := slices.DeleteFunc(slices.Clone(files), File.Generated)
 	out := []Measure{functions(written)}
-	out = append(out, lengths(written), packageSizes(written), columns(files), edges(files))
+	out = append(out, lengths(written), packageSizes(written), total(written), columns(files), edges(files))
 	out = append(out, ratios(written)...)
 	return append(out, documented(written), packageDocs(files), openings(written), examples(files))
 }
@@ -88,6 +88,20 @@ func packageSizes(files []File) Measure {
 	}
 	return Measure{"packages", fmt.Sprintf("%d; %d too large", len(count), len(large)),
 		"≤ 12 files and 2,500 lines of code", len(large) > 0, worst(large)}
+}
+
+// total measures how many lines there are to read, tests left out.
+func total(files []File) Measure {
+	lines, withCode := 0, 0
+	for _, f := range files {
+		if !f.Test {
+			lines += strings.Count(f.Text, "\n")
+			withCode += code(f)
+		}
+	}
+	return Measure{"lines written by hand", fmt.Sprintf("%d, of these %d of code", lines, withCode),
+		"≤ 160,000", lines > 160_000,
+		nil}
 }
 
 // code counts the lines of a file that have code on them.

@@ -8,7 +8,8 @@ import (
 
 // TestMeasuresThatHold: a goal that was reached stays reached. `make measures` prints the others.
 func TestMeasuresThatHold(t *testing.T) {
-	hold := []string{"upward imports", "exported names with a comment", "packages with a comment", "test : code, runtime"}
+	hold := []string{"upward imports", "exported names with a comment", "packages with a comment", "test : code, runtime",
+		"lines of a file", "packages", "lines above 120 columns"}
 	seen := 0
 	for _, m := range Measures(load(t)) {
 		t.Logf("%s: %s (goal %s)", m.Name, m.Is, m.Goal)
