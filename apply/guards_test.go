@@ -40,7 +40,7 @@ var goGuards = []mutation.Row{
 	{Name: "what was kept once", Guard: `if r.tried[strconv.Itoa(s.db)+" "+string(s.key)] {`,
 		Instead: "if false {", Test: "TestKeptOnce"},
 	{Name: "what is not kept stays",
-		Guard:   "case now.Torn || torn || s.How == plan.Item && (s.sums == nil || s.texts > maxTexts):",
+		Guard:   "case now.Torn || torn || items[string(s.key)] != nil && (s.sums == nil || s.texts > maxTexts):",
 		Instead: "case false:", Test: "TestALargeItemIsNotKept"},
 	{Name: "what is kept is on the disk first", Guard: "err = r.Keep.Sync()", Instead: "_ = r.Keep",
 		Test: "TestWhatIsNotKeptStays"},

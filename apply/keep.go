@@ -41,10 +41,10 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 	var names []string
 	entries, items := map[string]int{}, map[string]*keyChange{}
 	for _, s := range steps {
-		if s.How == plan.Item {
+		if _, is := s.Do.(plan.Item); is {
 			items[string(s.key)] = s
 		}
-		for _, n := range append([]string{string(s.key)}, s.With...) {
+		for _, n := range append([]string{string(s.key)}, s.with()...) {
 			if _, twice := entries[n]; !twice {
 				names, entries[n] = append(names, n), s.entry
 			}
@@ -71,14 +71,14 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 	var left []*keyChange
 	for _, s := range steps {
 		torn := false
-		for _, n := range s.With {
+		for _, n := range s.with() {
 			torn = torn || seen[n] != nil && seen[n].Torn
 		}
 		switch now := seen[string(s.key)]; {
 		case now == nil:
 			r.count(s, journal.KeyCounts{Gone: 1})
 			left = append(left, s)
-		case now.Torn || torn || s.How == plan.Item && (s.sums == nil || s.texts > maxTexts):
+		case now.Torn || torn || items[string(s.key)] != nil && (s.sums == nil || s.texts > maxTexts):
 			r.leave(s.entry, plan.NotKept, s.key, s.db)
 			left = append(left, s)
 		default:
@@ -94,7 +94,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 func (r *changes) kepts(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	for i, s := range steps {
 		var err error
-		for _, n := range s.With {
+		for _, n := range s.with() {
 			err = errors.Join(err, c.Do(ctx, c.B().Unlink().Key(n).Build()).Error())
 		}
 		if err != nil {

@@ -136,6 +136,7 @@ type keyChange struct {
 	doubt bool              // it was sent, and the reply was lost
 	done  bool              // it was changed, or may have been
 	lost  bool              // it is not known what became of it
+	ends  int64             // when it is to end, in Unix milliseconds, if an undo must know; 0: by its TTL
 	was   *read             // what was kept of it; nil: nothing
 	sums  map[string]string // of an item that was kept: see Item
 	texts int               // bytes of those, or more than maxTexts
@@ -148,8 +149,9 @@ const (
 	changeBytes = 1 << 20
 )
 
-func batchOf(how plan.How) int {
-	if how == plan.Move {
+func batchOf(do plan.Action) int {
+	switch do.(type) {
+	case plan.Move, plan.Merge:
 		return renameKeys
 	}
 	return changeKeys
@@ -181,12 +183,12 @@ func (r *changes) page(ctx context.Context, batch []source.Key) error {
 		s := &keyChange{Step: d.Step, key: append([]byte(nil), k.Name...), db: k.DB, entry: d.Entry, bytes: max(k.Bytes, 0)}
 		r.open = append(r.open, s)
 		r.size += len(s.To)
-		for _, names := range [][]string{s.After, s.Busy, s.With, s.Absent, s.Rivals} {
+		for _, names := range [][]string{s.After, s.Busy, s.with(), s.Absent, s.Rivals} {
 			for _, n := range names {
 				r.size += len(n)
 			}
 		}
-		if r.size += len(s.key); len(r.open) >= batchOf(s.How) || r.size >= changeBytes {
+		if r.size += len(s.key); len(r.open) >= batchOf(s.Do) || r.size >= changeBytes {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
@@ -199,7 +201,7 @@ func (r *changes) page(ctx context.Context, batch []source.Key) error {
 func (r *changes) turn(d *plan.Decision) bool {
 	switch last := d.Leave == "" && d.Step.Last; {
 	case r.telling:
-		return d.Leave == "" && d.Step.Members != nil && (d.Step.How == plan.Retag || !r.copies)
+		return d.Leave == "" && d.Step.Retag().New != nil && (d.Step.To == "" || !r.copies)
 	case r.last:
 		return last
 	case last:

@@ -38,7 +38,7 @@ func (r *changes) merge(ctx context.Context, c kernel.Raw, steps []*keyChange) e
 // mergeOne moves the elements of one key, until there are none but those whose job cannot be moved.
 // The jobs that were moved are counted whatever ends it.
 func (r *changes) mergeOne(ctx context.Context, c kernel.Raw, s *keyChange) error {
-	m, stay, moved, jobs := s.Merge, 0, int64(0), int64(0)
+	m, stay, moved, jobs := s.Do.(plan.Merge), 0, int64(0), int64(0)
 	defer func() {
 		for range jobs {
 			r.Add(r.name(s.entry), journal.KeyCounts{Keys: 1, Changed: 1})

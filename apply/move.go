@@ -428,7 +428,7 @@ func (r *changes) drop(ctx context.Context, c kernel.Raw, steps []*keyChange) er
 		case now == nil:
 			r.leave(s.entry, plan.NotCopied, s.key, s.db)
 			continue
-		case !s.Superseded && !old.same(now):
+		case !s.Do.(plan.Drop).Superseded && !old.same(now):
 			r.leave(s.entry, plan.Differs, s.key, s.db)
 			continue
 		}

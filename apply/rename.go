@@ -6,67 +6,20 @@ import (
 
 	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
-	"github.com/keywright/keywright/connect/slot"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source"
 )
 
-// renames sorts the keys of a batch that get new names: those that one command renames go
-// with the others, those whose slot changes are moved by a copy.
-func (r *changes) renames(ctx context.Context, c kernel.Raw, steps []*keyChange) (plain []*keyChange, err error) {
-	steps, err = r.skipRivals(ctx, c, steps)
-	if err == nil {
-		steps, err = r.undivided(ctx, c, steps)
-	}
-	if err != nil {
-		r.unknown(steps)
-		return nil, err
-	}
-	if steps, err = r.retagged(ctx, c, steps); err != nil {
-		return nil, err
-	}
-	var moves, drops, merges []*keyChange
-	cluster := kernel.InCluster(c)
-	for _, s := range steps {
-		switch {
-		case cluster && !s.oneSlot():
-			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
-		case s.How == plan.Drop:
-			drops = append(drops, s)
-		case s.Merge != nil:
-			merges = append(merges, s)
-		case s.Content != nil, cluster && slot.Of([]byte(s.To)) != slot.Of(s.key):
-			moves = append(moves, s)
-		default:
-			plain = append(plain, s)
-		}
-	}
-	for _, kind := range []struct {
-		steps []*keyChange
-		do    func(context.Context, kernel.Raw, []*keyChange) error
-	}{{merges, r.merge}, {drops, r.drop}, {moves, r.move}} {
-		if err != nil {
-			r.unknown(kind.steps)
-		} else {
-			err = r.inParts(ctx, c, kind.steps, kind.do)
-		}
-	}
-	if err != nil {
-		r.unknown(plain)
-		return nil, err
-	}
-	return plain, nil
-}
-
 // inParts does so many at a time.
-func (r *changes) inParts(ctx context.Context, c kernel.Raw, steps []*keyChange,
-	do func(context.Context, kernel.Raw, []*keyChange) error) (err error) {
-	for len(steps) > 0 && err == nil {
-		part := steps[:min(len(steps), movedKeys)]
-		steps, err = steps[len(part):], do(ctx, c, part)
+func (r *changes) inParts(do mover) mover {
+	return func(ctx context.Context, c kernel.Raw, steps []*keyChange) (err error) {
+		for len(steps) > 0 && err == nil {
+			part := steps[:min(len(steps), movedKeys)]
+			steps, err = steps[len(part):], do(ctx, c, part)
+		}
+		r.unknown(steps)
+		return err
 	}
-	r.unknown(steps)
-	return err
 }
 
 // skipRivals leaves the keys alone of which another one would get the same new name.
@@ -103,7 +56,7 @@ func (r *changes) skipRivals(ctx context.Context, c kernel.Raw, steps []*keyChan
 // when the first of them was to go.
 func (r *changes) undivided(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
 	for i, s := range steps {
-		both, err := r.twice.of(ctx, c, s.db, s.Twice)
+		both, err := r.twice.of(ctx, c, s.db, s.Do)
 		if err != nil {
 			return append(out, steps[i:]...), err
 		}
@@ -123,16 +76,17 @@ type twice map[string]bool
 const maxTwice = 10_000
 
 // of reports whether some key is there under both names, and no run has copied it.
-func (t *twice) of(ctx context.Context, c kernel.Raw, db int, names []plan.Names) (both bool, err error) {
-	if len(names) == 0 {
+func (t *twice) of(ctx context.Context, c kernel.Raw, db int, do plan.Action) (both bool, err error) {
+	move, _ := do.(plan.Move)
+	if len(move.Twice) == 0 {
 		return false, nil
 	}
-	queue := strconv.Itoa(db) + " " + names[0].Old
+	queue := strconv.Itoa(db) + " " + move.Twice[0].Old
 	if both, known := (*t)[queue]; known {
 		return both, nil
 	}
 	var list kernel.Commands
-	for _, n := range names {
+	for _, n := range move.Twice {
 		for _, name := range []string{n.Old, n.New, markOf([]byte(n.Old), n.New)} {
 			list = append(list, c.B().Exists().Key(name).Build())
 		}
@@ -192,30 +146,19 @@ func blocked(ctx context.Context, clients restore.Clients, live restore.Asker, b
 		if !named(d) {
 			continue
 		}
-		both, err := seen.of(ctx, c.Raw(), batch[i].DB, d.Step.Twice)
+		both, err := seen.of(ctx, c.Raw(), batch[i].DB, d.Step.Do)
 		if err != nil {
 			return err
 		}
 		compared.content = map[string]*plan.Content{string(batch[i].Name): d.Step.Content}
 		for at := range 1 + len(d.Step.Rivals) {
 			n, err := replies[0].AsInt64()
-			if replies = replies[1:]; err != nil {
-				return err
-			}
-			switch drop := d.Step.How == plan.Drop; {
-			case at > 0 && n > 0:
+			replies = replies[1:]
+			switch {
+			case err == nil && at == 0:
+				d.Leave, err = compared.taken(ctx, c.Raw(), &batch[i], &d.Step, n > 0)
+			case n > 0:
 				d.Leave = plan.TwoSources
-			case at > 0, n == 0 && !drop, d.Step.Merge != nil, drop && d.Step.Superseded && n > 0:
-			case n == 0:
-				d.Leave = plan.NotCopied
-			case drop:
-				d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Differs)
-			default:
-				d.Leave = plan.Taken
-				mark := c.Raw().B().Exists().Key(markOf(batch[i].Name, d.Step.To)).Build()
-				if n, err = c.Raw().Do(ctx, mark).AsInt64(); n > 0 { // a killed run has copied it
-					d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Taken)
-				}
 			}
 			if err != nil {
 				return err
@@ -231,8 +174,32 @@ func blocked(ctx context.Context, clients restore.Clients, live restore.Asker, b
 	return held(ctx, c.Raw(), decisions)
 }
 
+// taken returns why a key is left alone for what is there under its new name, or is not. The elements of one that is
+// merged go to what is there.
+func (r *changes) taken(ctx context.Context, c kernel.Raw, k *source.Key, s *plan.Step, there bool) (plan.Code, error) {
+	switch do := s.Do.(type) {
+	case plan.Drop:
+		switch {
+		case !there:
+			return plan.NotCopied, nil
+		case !do.Superseded:
+			return r.differs(ctx, k, s.To, plan.Differs)
+		}
+	case plan.Move:
+		if !there {
+			return "", nil
+		}
+		n, err := c.Do(ctx, c.B().Exists().Key(markOf(k.Name, s.To)).Build()).AsInt64()
+		if n > 0 { // a killed run has copied it
+			return r.differs(ctx, k, s.To, plan.Taken)
+		}
+		return plan.Taken, err
+	}
+	return "", nil
+}
+
 // named reports whether a key is to get a new name, or has one already.
-func named(d *plan.Decision) bool { return d.Meant && d.Leave == "" && d.Step.How != plan.Retag }
+func named(d *plan.Decision) bool { return d.Meant && d.Leave == "" && d.Step.To != "" }
 
 // held corrects decisions whose conditions do not hold now.
 func held(ctx context.Context, c kernel.Raw, decisions []plan.Decision) error {
@@ -313,12 +280,12 @@ func (r *changes) differs(ctx context.Context, k *source.Key, to string, code pl
 
 // renaming returns the command that renames a key in its slot: RENAMENX where nothing is to be
 // checked.
-func (s *keyChange) renaming(c kernel.Raw) kernel.Command {
+func (s *keyChange) renaming(c kernel.Raw, do plan.Move) kernel.Command {
 	if len(s.Busy)+len(s.Absent) == 0 {
 		return c.B().Renamenx().Key(string(s.key)).Newkey(s.To).Build()
 	}
 	keys := s.conditions(string(s.key), s.To)
-	return eval(c.B(), "rename", keys, "rename", strconv.Itoa(len(s.Busy)), "", "", s.Count)
+	return eval(c.B(), "rename", keys, "rename", strconv.Itoa(len(s.Busy)), "", "", do.Count)
 }
 
 // conditions returns the keys that the script is given.

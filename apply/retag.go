@@ -62,13 +62,12 @@ func Tell(ctx context.Context, clients restore.Clients, scan Scan, rule plan.Rul
 	return wait.Cause(ctx, err)
 }
 
-// retagged gives members of sets their new names, before the sets get new names, too.
-func (r *changes) retagged(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
+// retagFirst gives members of sets their new names, before the sets get new names, too.
+func (r *changes) retagFirst(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
 	for i, s := range steps {
-		if s.Members != nil {
+		if s.To != "" && s.Retag().New != nil {
 			if _, _, err := r.retag(ctx, c, s, false); err != nil {
-				r.unknown(append(out, steps[i:]...))
-				return nil, err
+				return append(out, steps[i:]...), err
 			}
 		}
 		out = append(out, s)
@@ -197,6 +196,7 @@ type renamedMember struct {
 // one, or is gone.
 func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 	each func([]renamedMember) (more bool, err error)) (set bool, err error) {
+	tags := s.Retag()
 	for cursor := uint64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return true, err
@@ -209,8 +209,8 @@ func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 		var page kernel.ScanEntry
 		err := r.surely(ctx, func() (err error) {
 			scan := c.B().Zscan().Key(string(s.key)).Cursor(cursor)
-			if s.Members.Glob != "" {
-				page, err = c.Do(ctx, scan.Match(s.Members.Glob).Count(membersSeen).Build()).AsScanEntry()
+			if tags.Glob != "" {
+				page, err = c.Do(ctx, scan.Match(tags.Glob).Count(membersSeen).Build()).AsScanEntry()
 			} else {
 				page, err = c.Do(ctx, scan.Count(membersSeen).Build()).AsScanEntry()
 			}
@@ -225,7 +225,7 @@ func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 		for some := page.Elements; len(some) > 0; {
 			part := some[:min(len(some), 2*retagAtOnce)]
 			some = some[len(part):]
-			found := s.members(part)
+			found := members(part, tags)
 			if len(found) == 0 {
 				continue
 			}
@@ -240,9 +240,9 @@ func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 }
 
 // members returns those of a page that get new names.
-func (s *keyChange) members(page []string) (out []renamedMember) {
+func members(page []string, tags plan.Retag) (out []renamedMember) {
 	for i := 0; i+1 < len(page); i += 2 {
-		if to, still, ok := s.Members.New([]byte(page[i])); ok {
+		if to, still, ok := tags.New([]byte(page[i])); ok {
 			out = append(out, renamedMember{old: page[i], to: to, still: still})
 		}
 	}
@@ -273,7 +273,7 @@ func askStill(ctx context.Context, c kernel.Raw, members []renamedMember) error 
 func (r *changes) tagged(ctx context.Context, c kernel.Raw, batch []source.Key, decisions []plan.Decision) error {
 	for i := range decisions {
 		d := &decisions[i]
-		if !d.Meant || d.Leave != "" || d.Step.How != plan.Retag {
+		if _, retags := d.Step.Do.(plan.Retag); !retags || !d.Meant || d.Leave != "" {
 			continue
 		}
 		s := &keyChange{Step: d.Step, key: batch[i].Name, db: batch[i].DB}

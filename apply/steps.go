@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,61 +20,76 @@ import (
 	"github.com/keywright/keywright/kernel"
 )
 
-// batch changes keys of one database: in one pipeline those that go by a command, side
-// by side those that go through a store. What a lost reply leaves in doubt is sent again.
-func (r *changes) batch(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
-	var items, named, large, tags []*keyChange
-	send, err := r.kept(ctx, c, steps)
-	if err != nil {
-		r.unknown(steps)
-		return err
+// mover makes changes of one way. What it does not count, it counts as unknown.
+type mover func(context.Context, kernel.Raw, []*keyChange) error
+
+// The ways in which changes are made, in their order.
+const (
+	byReading = iota // of what was kept and is large
+	byElement
+	byComparing // with what is there under the new name
+	byCopy      // to another slot, or of another value
+	byMember
+	byCommand // all in one pipeline
+	byStore   // side by side
+	ways
+)
+
+// way tells how a change is made.
+func (s *keyChange) way(cluster bool) int {
+	switch s.Do.(type) {
+	case plan.Unlink:
+		if s.was != nil && s.was.sum == "" {
+			return byReading
+		}
+	case plan.Merge:
+		return byElement
+	case plan.Drop:
+		return byComparing
+	case plan.Move:
+		if s.Content != nil || cluster && slot.Of([]byte(s.To)) != slot.Of(s.key) {
+			return byCopy
+		}
+	case plan.Retag:
+		return byMember
+	case plan.Item:
+		return byStore
 	}
-	plain := send[:0:0]
-	cluster := kernel.InCluster(c)
-	for _, s := range send {
-		switch {
-		case s.How == plan.Item:
-			items = append(items, s)
-		case s.How == plan.Retag:
-			tags = append(tags, s)
-		case s.How == plan.Move, s.How == plan.Drop:
-			named = append(named, s)
-		case cluster && !s.oneSlot():
-			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
-		case s.was != nil && s.was.sum == "":
-			large = append(large, s)
-		default:
-			plain = append(plain, s)
+	return byCommand
+}
+
+// batch changes keys of one database, those of one way after those of another.
+func (r *changes) batch(ctx context.Context, c kernel.Raw, steps []*keyChange) (err error) {
+	for _, sift := range []func(context.Context, kernel.Raw, []*keyChange) ([]*keyChange, error){
+		r.kept, r.skipRivals, r.undivided, r.retagFirst} {
+		if steps, err = sift(ctx, c, steps); err != nil {
+			r.unknown(steps)
+			return err
 		}
 	}
-	if err := r.kepts(ctx, c, large); err != nil {
-		r.unknown(plain)
-		r.unknown(named)
-		r.unknown(items)
-		return err
+	var by [ways][]*keyChange
+	cluster := kernel.InCluster(c)
+	for _, s := range steps {
+		if w := s.way(cluster); cluster && !s.oneSlot() {
+			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
+		} else {
+			by[w] = append(by[w], s)
+		}
 	}
-	named, err = r.renames(ctx, c, named)
-	if err == nil {
-		err = r.retags(ctx, c, tags)
-	} else {
-		r.unknown(tags)
+	for w, move := range [ways]mover{byReading: r.kepts, byElement: r.merge, byComparing: r.inParts(r.drop),
+		byCopy: r.inParts(r.move), byMember: r.retags, byCommand: r.commands, byStore: r.items} {
+		if err != nil {
+			r.unknown(by[w])
+		} else {
+			err = move(ctx, c, by[w])
+		}
 	}
-	if err == nil {
-		err = r.commands(ctx, c, append(plain, named...))
-	} else {
-		r.unknown(plain)
-		r.unknown(named)
-	}
-	if err != nil {
-		r.unknown(items)
-		return err
-	}
-	return r.items(ctx, c, items)
+	return err
 }
 
 // oneSlot reports whether all keys of a change can be in one step.
 func (s *keyChange) oneSlot() bool {
-	for _, names := range [][]string{s.Busy, s.With, s.Absent} {
+	for _, names := range [][]string{s.Busy, s.with(), s.Absent} {
 		for _, n := range names {
 			if slot.Of([]byte(n)) != slot.Of(s.key) {
 				return false
@@ -127,37 +143,41 @@ func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange
 
 // command returns what changes a key: UNLINK where nothing is to be checked, else a script.
 func (s *keyChange) command(c kernel.Raw) kernel.Command {
-	if s.How == plan.Move {
-		return s.renaming(c)
-	}
-	if s.How == plan.Unlink && s.Kind == "" && s.Idle == 0 && len(s.Busy)+len(s.With) == 0 && s.was == nil {
-		return c.B().Unlink().Key(string(s.key)).Build()
-	}
-	keys := append([]string{string(s.key)}, s.Busy...)
-	keys = append(keys, s.With...)
-	how, ttl, idle := "unlink", "", ""
-	switch {
-	case s.How == plan.Persist:
-		how, ttl = "persist", strconv.FormatInt(s.Ends, 10)
-	case s.Ends > 0:
-		how, ttl = "expireat", strconv.FormatInt(s.Ends, 10)
-	case s.How == plan.Expire:
-		how, ttl = "expire", strconv.FormatInt(s.TTL.Milliseconds(), 10)
+	verb, at, kind, idle, sum, ends := "unlink", "", "", "", "", ""
+	switch do := s.Do.(type) {
+	case plan.Move:
+		return s.renaming(c, do)
+	case plan.Persist:
+		verb, at = "persist", strconv.FormatInt(do.Ends, 10)
+	case plan.Expire:
+		verb, at, kind = "expire", strconv.FormatInt(do.TTL.Milliseconds(), 10), string(do.Type)
+		if s.ends > 0 {
+			verb, at = "expireat", strconv.FormatInt(s.ends, 10)
+		}
+	case plan.Unlink:
+		if s.Idle == 0 && len(s.Busy)+len(do.With) == 0 && s.was == nil {
+			return c.B().Unlink().Key(string(s.key)).Build()
+		}
 	}
 	if s.Idle > 0 {
 		idle = strconv.FormatInt(int64((s.Idle+time.Second-1)/time.Second), 10)
 	}
-	sum, ends := "", ""
 	if s.was != nil {
 		sum, ends = s.was.sum, strconv.FormatInt(s.was.Expires, 10)
 	}
-	return eval(c.B(), "change", keys, how, ttl, string(s.Kind), idle,
-		strconv.Itoa(len(s.Busy)), sum, ends)
+	keys := slices.Concat([]string{string(s.key)}, s.Busy, s.with())
+	return eval(c.B(), "change", keys, verb, at, kind, idle, strconv.Itoa(len(s.Busy)), sum, ends)
+}
+
+// with returns the keys that go with one that is removed.
+func (s *keyChange) with() []string {
+	unlink, _ := s.Do.(plan.Unlink)
+	return unlink.With
 }
 
 // absolute gives keys their ends by the server's clock, so that an undo knows them.
 func (r *changes) absolute(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
-	if r.Undo == nil || steps[0].How != plan.Expire {
+	if _, expires := steps[0].Do.(plan.Expire); r.Undo == nil || !expires {
 		return nil
 	}
 	clock, err := c.Do(ctx, c.B().Time().Build()).AsIntSlice()
@@ -165,7 +185,9 @@ func (r *changes) absolute(ctx context.Context, c kernel.Raw, steps []*keyChange
 		return errors.Join(errors.New("the server does not tell the time"), err)
 	}
 	for _, s := range steps {
-		s.Ends = clock[0]*1000 + clock[1]/1000 + s.TTL.Milliseconds()
+		if do, ok := s.Do.(plan.Expire); ok {
+			s.ends = clock[0]*1000 + clock[1]/1000 + do.TTL.Milliseconds()
+		}
 	}
 	return nil
 }
@@ -180,41 +202,51 @@ var errBytes = errors.New("other bytes")
 // judge counts a key by the reply. An error means that it is not counted. It must be sent again, unless the error is
 // errBytes.
 func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
-	said, n := "", int64(0)
-	message, err := reply.ToMessage()
-	if err == nil {
-		if n, err = message.AsInt64(); err != nil {
-			said, err = message.ToString()
-		}
-	}
-	if s.How == plan.Move && err == nil && said == "" && n == 0 {
-		said = "taken"
-	}
+	said, err := s.said(reply)
+	_, persists := s.Do.(plan.Persist)
+	_, unlinks := s.Do.(plan.Unlink)
 	what, reason := restore.Judge(err)
 	switch {
 	case what == restore.Unknown:
 		return err
-	case s.How == plan.Move && strings.Contains(reason, "no such key"):
-		r.count(s, map[bool]journal.KeyCounts{true: {Changed: 1}, false: {Gone: 1}}[s.doubt]) // the lost attempt did it
 	case err != nil:
 		code := plan.Refused
 		if strings.Contains(reason, "LFU") {
 			code = plan.NotIdle
 		}
 		r.refuse(s, code)
-	case n > 0, said == "done":
-		r.count(s, journal.KeyCounts{Changed: 1})
-	case s.doubt && (said == "" || said == "gone" || said == "ttl" || s.How == plan.Persist && said == "changed"):
-		// the lost attempt did it
-		r.count(s, journal.KeyCounts{Changed: 1})
-	case said == "", said == "gone":
+	case said == "done", s.doubt && (said == "gone" || said == "ttl" || persists && said == "changed"):
+		r.count(s, journal.KeyCounts{Changed: 1}) // in doubt, the lost attempt did it
+	case said == "gone":
 		r.count(s, journal.KeyCounts{Gone: 1})
-	case said == "changed" && s.How == plan.Unlink && s.was != nil && s.was.sum != "":
+	case said == "changed" && unlinks && s.was != nil && s.was.sum != "":
 		return errBytes
 	default:
 		r.leave(s.entry, refusals[said], s.key, s.db)
 	}
 	return nil
+}
+
+// said returns what the script says, or would say where a command was sent.
+func (s *keyChange) said(reply kernel.Reply) (string, error) {
+	none := "gone"
+	if _, moves := s.Do.(plan.Move); moves {
+		none = "taken"
+	}
+	message, err := reply.ToMessage()
+	if answer, is := kernel.IsServerError(err); is && none == "taken" && strings.Contains(answer.Error(), "no such key") {
+		return "gone", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	switch n, err := message.AsInt64(); {
+	case err != nil:
+		return message.ToString()
+	case n > 0:
+		return "done", nil
+	}
+	return none, nil
 }
 
 // refuse counts a key that the server did not permit to change.
@@ -245,7 +277,7 @@ func (r *changes) kept(ctx context.Context, c kernel.Raw, steps []*keyChange) ([
 		for i, reply := range c.DoMulti(ctx, list...) {
 			n, err := reply.AsInt64()
 			if err != nil {
-				return nil, err
+				return steps, err
 			}
 			there[part[i]] = n > 0
 		}

@@ -190,15 +190,15 @@ func (u *Undo) begin(steps []*keyChange) ([]*keyChange, error) {
 	var noted []*keyChange
 	for _, s := range steps {
 		to := s.To
-		switch s.How {
+		switch s.Do.(type) {
 		case plan.Retag:
 			to = string(s.key)
-		case plan.Move, plan.Expire:
+		case plan.Move, plan.Merge, plan.Expire:
 		default:
 			continue
 		}
 		noted = append(noted, s)
-		l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(to), s.Ends})
+		l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(to), s.ends})
 	}
 	if len(noted) == 0 {
 		return nil, nil

@@ -52,7 +52,7 @@ func said(d plan.Decision) string {
 	case d.Leave != "":
 		return string(d.Leave)
 	}
-	return [...]string{plan.Unlink: "unlink", plan.Expire: "expire", plan.Item: "item"}[d.Step.How]
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", d.Step.Do), "plan."))
 }
 
 // What is deleted, and what no selection takes.
@@ -105,8 +105,9 @@ func TestDelete(t *testing.T) {
 		}
 		k := key(c.key, c.kind, source.NoTTL)
 		d := r.Decide(&k)
-		if said(d) != c.want || !cmp.Equal(d.Step.With, c.with) || !cmp.Equal(d.Step.Busy, c.busy) {
-			t.Errorf("%v: %s: %s with %q unless %q, want %s with %q unless %q", c.request, c.key, said(d), d.Step.With,
+		unlink, _ := d.Step.Do.(plan.Unlink)
+		if said(d) != c.want || !cmp.Equal(unlink.With, c.with) || !cmp.Equal(d.Step.Busy, c.busy) {
+			t.Errorf("%v: %s: %s with %q unless %q, want %s with %q unless %q", c.request, c.key, said(d), unlink.With,
 				d.Step.Busy, c.want, c.with, c.busy)
 		}
 	}
@@ -138,8 +139,8 @@ func TestTTL(t *testing.T) {
 	least, most, tenths := time.Hour, time.Duration(0), map[int]int{}
 	for i := range 10_000 {
 		k := key(fmt.Sprint("app:user:", i), source.Hash, source.NoTTL)
-		ttl := r.Decide(&k).Step.TTL
-		if again := r.Decide(&k).Step.TTL; again != ttl {
+		ttl := r.Decide(&k).Step.Do.(plan.Expire).TTL
+		if again := r.Decide(&k).Step.Do.(plan.Expire).TTL; again != ttl {
 			t.Fatalf("%s: %v and then %v", k.Name, ttl, again)
 		}
 		least, most = min(least, ttl), max(most, ttl)
@@ -154,7 +155,7 @@ func TestTTL(t *testing.T) {
 		}
 	}
 	k := key("app:jobs:eu:high", source.List, source.NoTTL)
-	if ttl := r.Decide(&k).Step.TTL; ttl != 7*24*time.Hour {
+	if ttl := r.Decide(&k).Step.Do.(plan.Expire).TTL; ttl != 7*24*time.Hour {
 		t.Errorf("keys of a queue end together, but this one in %v", ttl)
 	}
 }

@@ -213,10 +213,9 @@ func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 	if !ok || bytes.Equal(to, k.Name) {
 		return s, NotReadable
 	}
-	s = Step{How: Move, To: string(to), Content: r.content(k, p)}
+	s = Step{Do: Move{}, To: string(to), Content: r.content(k, p)}
 	if r.Drop {
-		s.How = Drop
-		s.Superseded = r.Superseded
+		s.Do = Drop{Superseded: r.Superseded}
 	}
 	if !r.Back {
 		now := (*keyspace.Key)(nil)
@@ -239,9 +238,10 @@ func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 		}
 	}
 	if p.key != nil && tagging(p.key) && r.retags() {
-		s.Members, s.Last = r.tags.members(), true
+		s.Do, s.Last = Move{Retag: r.tags.retag()}, true
 	}
-	return r.conditions(k, p, s)
+	code := r.conditions(k, p, &s)
+	return s, code
 }
 
 // declares reports whether the new pattern of a pair is the declared one: one that --map
@@ -286,49 +286,61 @@ var lastRoles = []string{"", "delayed", "dead", "leases"}
 const queueCount = "enqueued"
 
 // conditions adds what must hold in the same step, by what the key is of its construct.
-func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
-	if p.key == nil || r.Copied {
-		return s, ""
-	}
-	roles, code := parts.Busy(p.key.Entry.Construct), PartOfConstruct
-	if len(roles) == 0 {
-		return s, ""
+func (r *Rename) conditions(k *source.Key, p *pair, s *Step) Code {
+	if p.key == nil || r.Copied || constructs[p.key.Entry.Construct].rename == nil {
+		return ""
 	}
 	if p.family == nil {
-		return s, code
+		return PartOfConstruct
 	}
-	queue := p.key.Entry.Construct == keyspace.Queue
-	if queue {
-		code, s.Last = PartOfQueue, slices.Contains(lastRoles, p.key.Role)
-		if r.narrow || slices.ContainsFunc(r.where, func(c selection.Condition) bool {
-			return !p.family.from["leases"].Has(c.Placeholder)
-		}) {
-			return s, code
-		}
+	return constructs[p.key.Entry.Construct].rename(r, k, p, s)
+}
+
+// renameLock renames a key of a lock as long as no process holds it, or waits for it.
+func (r *Rename) renameLock(k *source.Key, p *pair, s *Step) Code {
+	var ok bool
+	if s.Absent, ok = r.busy(k, p); !ok {
+		return PartOfConstruct
 	}
-	for _, role := range roles {
+	return ""
+}
+
+// renameQueue renames a key of a queue as long as nothing works on it, and only where the whole
+// queue is meant. Jobs that go one by one go before what is left of them.
+func (r *Rename) renameQueue(k *source.Key, p *pair, s *Step) Code {
+	var ok bool
+	if s.Busy, ok = r.busy(k, p); !ok || r.narrow || slices.ContainsFunc(r.where, func(c selection.Condition) bool {
+		return !p.family.from["leases"].Has(c.Placeholder)
+	}) {
+		return PartOfQueue
+	}
+	s.Last = slices.Contains(lastRoles, p.key.Role)
+	if r.Drop {
+		return ""
+	}
+	switch {
+	case r.Merge && s.Last:
+		s.Do, s.Last = r.merging(k, p), false
+	case r.Merge && p.key.Role == "state":
+		s.Do, s.Last = Move{Count: queueCount}, true
+	case r.Merge:
+		s.Last = true
+	case !r.Back:
+		s.Do = Move{Twice: r.naming(k, p)}
+	}
+	return ""
+}
+
+// busy returns the keys of the construct that are empty, or not there, while no process uses it.
+func (r *Rename) busy(k *source.Key, p *pair) (names []string, ok bool) {
+	for _, role := range parts.Busy(p.key.Entry.Construct) {
 		name, ok := r.other(k, p, p.family.from[role])
-		switch {
-		case !ok:
-			return s, code
-		case queue:
-			s.Busy = append(s.Busy, name)
-		default:
-			s.Absent = append(s.Absent, name)
+		if !ok {
+			return nil, false
 		}
+		names = append(names, name)
 	}
-	if queue && !r.Merge && !r.Back && s.How == Move {
-		s.Twice = r.naming(k, p)
-	}
-	if queue && r.Merge && s.How == Move {
-		if s.Last = !s.Last; !s.Last { // what is left of the jobs comes after what names them
-			s.Merge = r.merging(k, p)
-		}
-		if p.key.Role == "state" {
-			s.Count = queueCount
-		}
-	}
-	return s, ""
+	return names, true
 }
 
 // naming returns the keys of a queue that name jobs, and what is known of those that have begun. In
@@ -378,19 +390,13 @@ func (r *Rename) inLane(k *source.Key, p *pair, to *pattern.Pattern, lane string
 	return string(name), err == nil
 }
 
-// Merge describes what goes with the elements of a queue's key.
-type Merge struct {
-	Old, New [2]string // the key of a job before and after its id
-	Runs     [2]string // what is known of jobs that have begun, under the old name and the new one
-}
-
-// merging is nil where the names of jobs cannot be derived from that of the key.
-func (r *Rename) merging(k *source.Key, p *pair) *Merge {
-	m := &Merge{Old: r.around(k, p, p.family.from["job"]), New: r.around(k, p, p.family.to["job"])}
+// merging returns how the elements of a key go; where the names of jobs cannot be derived from its own, it goes itself.
+func (r *Rename) merging(k *source.Key, p *pair) Action {
+	m := Merge{Old: r.around(k, p, p.family.from["job"]), New: r.around(k, p, p.family.to["job"])}
 	for i, side := range []map[string]*pattern.Pattern{p.family.from, p.family.to} {
 		name, ok := r.other(k, p, side["runs"])
 		if !ok {
-			return nil
+			return Move{}
 		}
 		m.Runs[i] = name
 	}

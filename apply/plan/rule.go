@@ -36,42 +36,81 @@ type Decision struct {
 	Step  Step
 }
 
-// How says what is done to a key.
-type How uint8
-
-// The ways.
-const (
-	Unlink  How = iota // remove it, with the keys of With
-	Expire             // give it TTL if it has none
-	Item               // delete the item of an entity through its store
-	Move               // give it the name To
-	Drop               // remove it if the key To is the same
-	Persist            // take its TTL away if it ends at Ends
-	Retag              // give Members their new names
-)
-
 // Step represents a change of one key, and the conditions that hold in the same step of the
 // server.
 type Step struct {
-	How   How
-	TTL   time.Duration // of Expire
-	Ends  int64         // of Persist, in Unix milliseconds
-	Kind  keyspace.Kind // it must be of this type; "": of any
-	Idle  time.Duration // it must be unused for so long
-	Busy  []string      // none of these sorted sets may have a score in the future, in Unix milliseconds
-	With  []string      // keys that go with it
-	After []string      // keys that must all be there: the newer ones that are kept
+	Do      Action
+	To      string        // the name that it gets, or has got; "": it keeps its own
+	Content *Content      // how its value is written under that name; nil: as it is
+	Idle    time.Duration // it must be unused for so long
+	Busy    []string      // none of these sorted sets may have a score in the future, in Unix milliseconds
+	Absent  []string      // none of these keys may be there
+	Rivals  []string      // nor any of these just before it: they would get the same name
+	After   []string      // keys that must all be there: the newer ones that are kept
+	Last    bool          // it is changed after all that are not
+}
 
-	To         string   // of Move and Drop: the new name
-	Content    *Content // how its value is written under the new name; nil: as it is
-	Absent     []string // none of these keys may be there
-	Rivals     []string // nor any of these just before it: they would get the same name
-	Last       bool     // it is changed after all that are not
-	Twice      []Names  // of a queue that goes as a whole: keys that may not be there under both names
-	Merge      *Merge   // its elements go to the key with the new name, which may be there; nil: the key goes
-	Count      string   // of Move: a field; a hash without others is added to the hash with the new name
-	Superseded bool     // of Drop: also if To is another value
-	Members    *Members // of Retag, and of Move before it: what it holds gets new names; nil: nothing does
+// Action is what is done to a key: one of the kinds below, each with what it alone needs.
+type Action interface{ action() }
+
+func (Unlink) action()  {}
+func (Item) action()    {}
+func (Expire) action()  {}
+func (Persist) action() {}
+func (Move) action()    {}
+func (Merge) action()   {}
+func (Drop) action()    {}
+func (Retag) action()   {}
+
+// Unlink removes a key, with the keys of With.
+type Unlink struct{ With []string }
+
+// Item deletes the item of an entity through its store.
+type Item struct{}
+
+// Expire gives a key a TTL if it has none, and is of the type.
+type Expire struct {
+	TTL  time.Duration
+	Type keyspace.Kind
+}
+
+// Persist takes the TTL of a key away if it ends then, in Unix milliseconds.
+type Persist struct{ Ends int64 }
+
+// Move gives a key its new name.
+type Move struct {
+	Twice []Names // of a queue that goes as a whole: keys that may not be there under both names
+	Count string  // a field; a hash without others is added to the hash with the new name
+	Retag Retag   // before that, if it has a New
+}
+
+// Merge moves the elements of a queue's key to the key with the new name, which may be there, each with its job.
+type Merge struct {
+	Old, New [2]string // the key of a job before and after its id
+	Runs     [2]string // what is known of jobs that have begun, under the old name and the new one
+}
+
+// Drop removes a key if that with the new name is the same.
+type Drop struct{ Superseded bool } // also if it is another value
+
+// Retag gives members of a sorted set that are names of cached values their new names: the tags of
+// a cache are such sets. It is for one goroutine.
+type Retag struct {
+	// Glob matches each member that gets a new name; "" where one glob cannot tell.
+	Glob string
+
+	// New is the new name of a member; false: it keeps its name. The member stays beside the
+	// new one as long as one of the keys of still is there: the value, or its load.
+	New func(name []byte) (to string, still []string, ok bool)
+}
+
+// Retag returns how members of the key get new names; without a New: they keep theirs.
+func (s *Step) Retag() Retag {
+	if move, ok := s.Do.(Move); ok {
+		return move.Retag
+	}
+	retag, _ := s.Do.(Retag)
+	return retag
 }
 
 // Names holds the old name of a key and the new one.
@@ -174,45 +213,56 @@ func placeholder(p *pattern.Pattern, name string) int {
 	return -1
 }
 
-// removals say how a key of each construct is removed, or why it is left alone; nil: like any key.
-var removals = map[keyspace.Construct]func(*keyMatcher, *source.Key, *keyspace.Key) (Step, Code){
-	keyspace.Plain: nil, keyspace.Counter: nil, keyspace.Ranking: nil, keyspace.RateLimit: nil, keyspace.Script: nil,
-	keyspace.Topic: nil,
-	keyspace.Lock: func(*keyMatcher, *source.Key, *keyspace.Key) (Step, Code) {
-		return Step{}, FencingToken // its other keys are momentary
-	},
-	keyspace.Entity: ofEntity, keyspace.Cache: (*keyMatcher).ofCache, keyspace.Queue: (*keyMatcher).ofQueue,
+// construct describes how keys of one construct are changed where that differs from any key.
+type construct struct {
+	remove func(*keyMatcher, *source.Key, *keyspace.Key) (Step, Code)
+	rename func(*Rename, *source.Key, *pair, *Step) Code // adds what must hold in the same step
+	noTTL  Code                                          // why its keys get no TTL; "": they do
+	even   bool                                          // its keys end at the same time: else it would be torn
+}
+
+// constructs has a row for each construct; an empty one: as any key.
+var constructs = map[keyspace.Construct]construct{
+	keyspace.Plain: {}, keyspace.Counter: {}, keyspace.Ranking: {}, keyspace.RateLimit: {}, keyspace.Topic: {},
+	keyspace.Script: {},
+	keyspace.Lock:   {remove: removeLock, rename: (*Rename).renameLock},
+	keyspace.Entity: {remove: removeItem, noTTL: EntityTTL},
+	keyspace.Cache:  {remove: (*keyMatcher).removeCache},
+	keyspace.Queue:  {remove: (*keyMatcher).removeQueue, rename: (*Rename).renameQueue, even: true},
 }
 
 // removal returns how a key is removed, or why it is left alone.
 func (b *keyMatcher) removal(k *source.Key, declared *keyspace.Key) (Step, Code) {
-	if declared == nil || removals[declared.Entry.Construct] == nil {
-		return Step{}, ""
+	if declared == nil || constructs[declared.Entry.Construct].remove == nil {
+		return Step{Do: Unlink{}}, ""
 	}
-	return removals[declared.Entry.Construct](b, k, declared)
+	return constructs[declared.Entry.Construct].remove(b, k, declared)
 }
 
-func ofEntity(_ *keyMatcher, k *source.Key, declared *keyspace.Key) (Step, Code) {
+// removeLock removes nothing: the other keys are momentary.
+func removeLock(*keyMatcher, *source.Key, *keyspace.Key) (Step, Code) { return Step{}, FencingToken }
+
+func removeItem(_ *keyMatcher, k *source.Key, declared *keyspace.Key) (Step, Code) {
 	switch {
 	case declared.Role != "":
 		return Step{}, WithItems
 	case k.Kind.String() != string(declared.Kind):
 		return Step{}, OtherType
 	}
-	return Step{How: Item}, ""
+	return Step{Do: Item{}}, ""
 }
 
-// ofCache removes a value together with the right to load it.
-func (b *keyMatcher) ofCache(k *source.Key, declared *keyspace.Key) (Step, Code) {
+// removeCache removes a value together with the right to load it.
+func (b *keyMatcher) removeCache(k *source.Key, declared *keyspace.Key) (Step, Code) {
 	if fill, ok := b.sibling(k, declared, "fill"); ok {
-		return Step{With: []string{fill}}, ""
+		return Step{Do: Unlink{With: []string{fill}}}, ""
 	}
-	return Step{}, ""
+	return Step{Do: Unlink{}}, ""
 }
 
-// ofQueue removes a key of a queue as long as nothing works on it, and only where the
+// removeQueue removes a key of a queue as long as nothing works on it, and only where the
 // whole queue is meant.
-func (b *keyMatcher) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
+func (b *keyMatcher) removeQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
 	if b.narrow {
 		return s, PartOfQueue
 	}
@@ -223,6 +273,7 @@ func (b *keyMatcher) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ C
 			}
 		}
 	}
+	s.Do = Unlink{}
 	for _, role := range parts.Busy(keyspace.Queue) {
 		key, ok := b.sibling(k, declared, role)
 		if !ok {
@@ -260,7 +311,7 @@ func (u *Untimed) Decide(k *source.Key) Decision {
 	if !ok {
 		entry = selection.Undeclared
 	}
-	return Decision{Entry: entry, Meant: true, Step: Step{How: Persist, Ends: ends}}
+	return Decision{Entry: entry, Meant: true, Step: Step{Do: Persist{Ends: ends}}}
 }
 
 // Names implements Rule.

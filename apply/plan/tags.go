@@ -9,17 +9,6 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Members holds the members of a sorted set that are names of cached values, and get new names:
-// the tags of a cache are such sets. It is for one goroutine.
-type Members struct {
-	// Glob matches each member that gets a new name; "" where one glob cannot tell.
-	Glob string
-
-	// New is the new name of a member; false: it keeps its name. The member stays beside the
-	// new one as long as one of the keys of still is there: the value, or its load.
-	New func(name []byte) (to string, still []string, ok bool)
-}
-
 // tags finds the members of sorted sets that are names of cached values.
 type tags struct{ rule *Rename }
 
@@ -44,9 +33,9 @@ func (t *tags) member(name []byte) ([]byte, bool) {
 	return []byte(d.Step.To), d.Meant && d.Leave == "" && d.Step.To != ""
 }
 
-// members returns member with what holds the old name.
-func (t *tags) members() *Members {
-	return &Members{Glob: t.rule.Glob(), New: func(name []byte) (string, []string, bool) {
+// retag returns member with what holds the old name.
+func (t *tags) retag() Retag {
+	return Retag{Glob: t.rule.Glob(), New: func(name []byte) (string, []string, bool) {
 		to, ok := t.member(name)
 		if !ok {
 			return "", nil, false
@@ -111,5 +100,5 @@ func (r *Rename) tagged(k *source.Key) (d Decision) {
 	if key == nil || !tagging(key) {
 		return d
 	}
-	return Decision{Entry: r.entryOf(key), Meant: true, Step: Step{How: Retag, Members: r.tags.members(), Last: true}}
+	return Decision{Entry: r.entryOf(key), Meant: true, Step: Step{Do: r.tags.retag(), Last: true}}
 }

@@ -102,20 +102,19 @@ func (r *TTL) Decide(k *source.Key) Decision {
 		d.Leave = NoTTL
 	case k.TTL != source.NoTTL:
 		d.Leave = HasTTL
-	case declared.Entry.Construct == keyspace.Entity:
-		d.Leave = EntityTTL
+	case constructs[declared.Entry.Construct].noTTL != "":
+		d.Leave = constructs[declared.Entry.Construct].noTTL
 	case k.Kind.String() != string(declared.Kind):
 		d.Leave = OtherType
 	default:
-		d.Step = Step{How: Expire, Kind: declared.Kind, TTL: spread(k.Name, ttl, r.share(declared))}
+		d.Step = Step{Do: Expire{Type: declared.Kind, TTL: spread(k.Name, ttl, r.share(declared))}}
 	}
 	return d
 }
 
-// share is over which part of its TTL a key is spread. The keys of a queue end
-// together: one that ends before the others would tear it.
+// share is over which part of its TTL a key is spread.
 func (r *TTL) share(k *keyspace.Key) float64 {
-	if k.Entry.Construct == keyspace.Queue {
+	if constructs[k.Entry.Construct].even {
 		return 0
 	}
 	return r.spread

@@ -69,7 +69,7 @@ func (b *builder) latch() {
 		"\t\"LatchSpec.Needs\": \"- each process opens by its own number\",\n"},
 	{"gen/golang/constructs.go", "keyspace.Script: nil,\n", "keyspace.Latch: nil, "},
 	{"gen/acl/acl.go", "keyspace.Script: {reads: read},\n", "keyspace.Latch: {reads: read}, "},
-	{"apply/plan/rule.go", "keyspace.Script: nil,\n", "keyspace.Latch: nil, "},
+	{"apply/plan/rule.go", "keyspace.Script: {},\n", "keyspace.Latch: {}, "},
 	{"cmd/keywright/internal/sample/share.go", "keyspace.Script: 0,", "keyspace.Latch: 1, "},
 	{"docs/language.md", "| `ratelimit` | string | ", "| `latch` | string | `needs`: how many; `waiting` |\n"},
 	{"keyspace/load/testdata/constructs.txt", "  limit: {key: \"l:{ip}\"",

@@ -59,7 +59,7 @@ func (r *Run) timed(ctx context.Context, batch []source.Key, decisions []plan.De
 		switch d := &decisions[i]; {
 		case ends == -2:
 			d.Meant = false
-		case ends != d.Step.Ends:
+		case d.Step.Do != plan.Persist{Ends: ends}:
 			d.Leave = plan.Changed
 		}
 	}
