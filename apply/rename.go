@@ -34,12 +34,12 @@ func (r *changes) skipRivals(ctx context.Context, c kernel.Raw, steps []*keyChan
 		return steps, nil
 	}
 	replies := c.DoMulti(ctx, list...)
-	for _, s := range steps {
+	for i, s := range steps {
 		there := false
 		for range s.Rivals {
 			n, err := replies[0].AsInt64()
 			if err != nil {
-				return steps, err
+				return append(out, steps[i:]...), err
 			}
 			replies, there = replies[1:], there || n > 0
 		}
