@@ -483,3 +483,26 @@ func TestRenameYieldedTwice(t *testing.T) {
 		t.Errorf("%+v: %v", report.KeyCounts, applytest.Do(t, clients, 0, "GET", "v:2"))
 	}
 }
+
+// TestRivalsThatCannotBeAsked: an error of the question for another key of the new name ends it, and each key of the
+// batch is counted once: those with a rival as left, the others as unknown.
+func TestRivalsThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	s := kt.Start(t, kt.Redis)
+	clients := applytest.Open(t, s.URL())
+	for i := range 20 {
+		applytest.Do(t, clients, 0, "SET", fmt.Sprint("u:", i), "x")
+		applytest.Do(t, clients, 0, "SET", fmt.Sprint("w:", i), "x")
+	}
+	applytest.Do(t, clients, 0, "ACL", "SETUSER", "renamer", "on", ">secret", "+@all", "~u:*", "~v:*", "~w:[1-9]*")
+	url := strings.Replace(s.URL(), "redis://", "redis://renamer:secret@", 1)
+	rule, err := plan.NewRename(&keyspace.Keyspace{}, renameOf(t, "u:{id}=v:{id}", "w:{id}=v:{id}").pairs,
+		plan.RenameOptions{})
+	must(t, err)
+	report, err := apply.Keys(t.Context(), applytest.Open(t, url), scanOf(s.URL()), rule,
+		apply.KeysOptions{Live: applytest.Live(t, url, 0)})
+	if err == nil || report.Keys != 40 {
+		t.Errorf("%+v of 40 keys, %v", report.KeyCounts, err)
+	}
+	sums(t, &report)
+}
