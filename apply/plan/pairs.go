@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,6 +109,7 @@ func Mapped(ks *keyspace.Keyspace, texts []string) (*Pairs, error) {
 			return nil, &selection.Error{What: fmt.Sprintf("%q is no old and new pattern", text),
 				Hint: "write --map 'user:{id}=usr:{id}'"}
 		}
+		old, to = named(ks, old, to)
 		var both [2]*pattern.Pattern
 		for i, side := range []string{old, to} {
 			var err error
@@ -123,6 +127,50 @@ func Mapped(ks *keyspace.Keyspace, texts []string) (*Pairs, error) {
 		}
 	}
 	return ps.ready()
+}
+
+// simple is a placeholder that is a name alone.
+var simple = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// named gives the placeholders of both patterns the names that they have in the declared pattern which one of both is
+// but for these names: what a placeholder takes is known by its name.
+func named(ks *keyspace.Keyspace, old, to string) (string, string) {
+	if declaredAs(ks, to, old) != nil {
+		return old, to
+	}
+	for _, side := range []string{to, old} {
+		for p := range declaredPatterns(ks) {
+			if simple.ReplaceAllString(side, "{}") != simple.ReplaceAllString(p.String(), "{}") {
+				continue
+			}
+			names := map[string]string{}
+			theirs := simple.FindAllString(p.String(), -1)
+			for i, name := range simple.FindAllString(side, -1) {
+				names[name] = theirs[i]
+			}
+			rename := func(name string) string { return cmp.Or(names[name], name) }
+			return simple.ReplaceAllStringFunc(old, rename), simple.ReplaceAllStringFunc(to, rename)
+		}
+	}
+	return old, to
+}
+
+// declaredPatterns yields the patterns of all keys, and the old ones of entries.
+func declaredPatterns(ks *keyspace.Keyspace) iter.Seq[*pattern.Pattern] {
+	return func(yield func(*pattern.Pattern) bool) {
+		for _, k := range ks.Keys {
+			if !yield(k.Pattern) {
+				return
+			}
+		}
+		for _, e := range ks.Entries {
+			for _, p := range e.Was {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // cutMap cuts at the first = that is not within braces.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/keywright/keywright/keyspace"
@@ -217,6 +218,7 @@ func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 	if r.Drop {
 		s.Do = Drop{Superseded: r.Superseded}
 	}
+	is := p.key
 	if !r.Back {
 		now := (*keyspace.Key)(nil)
 		if item := r.matcher.Match(to, &r.seen); item != match.None {
@@ -228,8 +230,9 @@ func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 		case p.key == nil && now != nil && now.Entry.Construct != keyspace.Plain:
 			return s, PartOfConstruct
 		}
+		is = cmp.Or(is, now)
 	}
-	if p.key != nil && k.Kind != source.Unknown && k.Kind.String() != string(p.key.Kind) {
+	if is != nil && k.Kind != source.Unknown && k.Kind.String() != string(is.Kind) {
 		return s, OtherType
 	}
 	for _, q := range p.rivals {

@@ -144,7 +144,6 @@ func Change(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changin
 	if o.Keep != "" && !o.Apply {
 		return cli.Usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
 	}
-	q.Namespace = a.Namespace
 	r, err := Prepare(ctx, a, v, q, o, nil)
 	if err != nil {
 		return err
@@ -167,6 +166,7 @@ func Change(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changin
 // Prepare reads what the verb needs, and connects. file is the plan that is executed.
 func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changing, file *plan.Plan) (*Run,
 	error) {
+	q.Namespace = a.Namespace
 	r := &Run{Changing: o, App: a, Name: v.Name, verb: v, Request: q, File: file}
 	err := r.verb.Load(ctx, r)
 	if err != nil {

@@ -182,7 +182,6 @@ func verbServed(name string) *change.Verb {
 // Plan implements operate.Planner.
 func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
 	a := p.quiet()
-	q.Namespace = a.Namespace
 	r, err := change.Prepare(ctx, a, verbServed(verb), q, p.Flags(&q), nil)
 	if err != nil {
 		return nil, refusal(ctx, a, err)
