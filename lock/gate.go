@@ -65,9 +65,11 @@ func passed(r kernel.Reply) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if open, err := readInteger(all[0]); err != nil || open == 0 {
-		return nil, errors.Join(err,
-			&keywright.Error{Class: keywright.NotApplied, Err: ErrStale, Hint: "stop: the lock was lost"})
+	switch open, err := readInteger(all[0]); {
+	case err != nil:
+		return nil, err
+	case open == 0:
+		return nil, &keywright.Error{Class: keywright.NotApplied, Err: ErrStale, Hint: "stop: the lock was lost"}
 	}
 	if len(all) < 2 { // the command answered nil, which ends a Lua list
 		return nil, nil

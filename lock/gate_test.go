@@ -30,6 +30,9 @@ func TestGate(t *testing.T) {
 			if !errors.Is(err, step.want) || step.want == nil && err != nil {
 				t.Errorf("fence %d: %v", step.fence, err)
 			}
+			if class, ok := keywright.ClassOf(err); err != nil && (!ok || class != keywright.NotApplied) {
+				t.Errorf("fence %d: %v is %v", step.fence, err, class)
+			}
 			if n, _ := m.(int64); step.want == nil && n == 0 {
 				t.Errorf("fence %d: the command answered nothing", step.fence)
 			}

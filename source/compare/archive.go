@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -10,7 +11,8 @@ import (
 
 // Archive represents a chain of archives as a Side: each key once, whatever SCAN gave twice.
 type Archive struct {
-	Cut error // why it is not whole, and what All ends with; nil: it is
+	Cut  error  // why it is not whole, and what All ends with; nil: it is
+	Name string // of the file, which errors of All have; "": they have none
 
 	chain *archive.Chain
 	db    int
@@ -72,12 +74,19 @@ func (a *Archive) All(ctx context.Context, each func([]source.Content) error) (s
 				err = b.add(v)
 			}
 			if err != nil {
-				return sum, errors.Join(err, b.hand())
+				return sum, errors.Join(a.named(err), b.hand())
 			}
 			sum.Keys++
 		}
 	}
-	return sum, errors.Join(a.Cut, b.hand())
+	return sum, errors.Join(a.named(a.Cut), b.hand())
+}
+
+func (a *Archive) named(err error) error {
+	if err == nil || a.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", a.Name, err)
 }
 
 // batches collects contents, whose bytes it copies.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
@@ -164,11 +166,23 @@ func withoutLogin(url string) string {
 	return url
 }
 
+// schemeless is the URL of a server without its scheme, which may stand where a file is named: user:password@host:6379.
+var schemeless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^\s/{}*:]*:[^\s{}*]+@` +
+		`(?:localhost|[0-9.]+|\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+:[0-9]+)(?::[0-9]+)?(?:/.*)?$`)
+})
+
 // secrets returns the pieces of the passwords this run was given. A piece shorter
 // than three bytes gives nothing away and may be part of any word.
 func (a *App) secrets() []string {
 	var out []string
-	for _, u := range []string{a.URL, a.Getenv("KEYWRIGHT_URL"), a.Getenv("REDIS_URL")} {
+	urls := []string{a.URL, a.Getenv("KEYWRIGHT_URL"), a.Getenv("REDIS_URL")}
+	for _, arg := range a.Args {
+		if schemeless().MatchString(arg) {
+			urls = append(urls, "://"+arg)
+		}
+	}
+	for _, u := range urls {
 		at := strings.LastIndexByte(u, '@')
 		if at < 0 {
 			continue

@@ -194,8 +194,12 @@ func Backup(ctx context.Context, a *cli.App, o *Backing) error {
 	if b.left != nil {
 		r.Earlier = b.left.keys
 	}
-	if err == nil {
+	switch {
+	case err == nil && b.w != nil:
 		return finishBackup(a, o, b.w, b.file, r)
+	case err == nil: // it ended before the first key, or the header of a file
+		err = &cli.Exit{Code: cli.ExitPartial,
+			Message: "nothing was saved, and there is no archive: " + r.Incomplete.String(), Hint: o.Again(r.Incomplete)}
 	}
 	switch {
 	case b.w == nil && b.left != nil: // what a killed run has left stays

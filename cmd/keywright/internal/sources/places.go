@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/compare"
@@ -134,7 +135,7 @@ func archivePlace(name string, db int) func(*chained, error) (*Place, error) {
 			return nil, err
 		}
 		side := compare.NewArchive(in.Chain, db)
-		side.Cut = in.Cut
+		side.Cut, side.Name = in.Cut, finding.Printable(name)
 		return &Place{Side: side, Name: name, Kind: "archive", Close: in.Close, Libraries: librariesIn(in.Chain),
 			Torn: in.Chain}, nil
 	}

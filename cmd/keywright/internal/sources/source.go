@@ -225,8 +225,9 @@ func ChosenDB(a *cli.App, o *Sourcing) int {
 
 // Again returns what to do about a run that did not see everything.
 func (o *Sourcing) Again(why source.Reasons) string {
-	if slices.ContainsFunc(why,
-		func(r source.Reason) bool { return r.Code == source.Denied || r.Code == source.ValuesDenied }) {
+	if slices.ContainsFunc(why, func(r source.Reason) bool {
+		return slices.Contains([]source.Code{source.Denied, source.ValuesDenied, source.Blind}, r.Code)
+	}) {
 		return "`keywright acl print --self` prints a user that may read what an audit needs"
 	}
 	if o.Retry != "" {
@@ -237,6 +238,9 @@ func (o *Sourcing) Again(why source.Reasons) string {
 	}
 	if why.Has(source.CommandsLeft) && o.IsFile() && !o.replay {
 		return "--replay reads the commands, too: a throw-away server from PATH loads a copy of the folder"
+	}
+	if o.IsFile() && archivefile.Is(o.Name) {
+		return "take another copy of the archive: `keywright archive verify` says what of this one is whole"
 	}
 	if o.IsFile() {
 		return "let the server write the file again (BGSAVE), and copy it when it is done"

@@ -24,7 +24,8 @@ func ArchiveDiffCommand(a *cli.App) *cobra.Command {
 		Short: "Say in which keys two archives differ",
 		Long: `Compares two archives as keywright verify does: keys that B lacks (missing) or A lacks
 (extra), other types, values and expiries. Values are compared whatever their encodings,
-and the order of what has none. Entries whose digests are equal are not read.
+and the order of what has none. Entries whose digests are equal are not read: how many keys
+they have is said, and keywright verify A B reads them, too.
 
 With --null it prints the names of the keys that differ, each with a NUL byte after it;
 -o jsonl prints an object for each.
@@ -72,7 +73,7 @@ func archiveDiff(ctx context.Context, a *cli.App, paths []string, o *telling) er
 			return err
 		}
 	}
-	v := &verifying{Selecting: o.Selecting, toDB: -1, ttl: "exact", null: o.null, output: o.output, progress: "auto"}
+	v := &verifying{Selecting: o.Selecting, toDB: -1, byDigest: true, ttl: "exact", null: o.null, output: o.output, progress: "auto"}
 	v.Chaining, v.Scan.OnlyDB, v.Role, v.Forks = o.Chaining, -1, "auto", 1
 	if o.null {
 		v.keysOf = []string{"all"}

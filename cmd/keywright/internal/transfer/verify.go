@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/compare"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -36,6 +38,7 @@ type verifying struct {
 	output    string
 	progress  string
 	snapshots string // which servers send a snapshot
+	byDigest  bool   // of two archives, entries whose digests are equal are not read
 }
 
 // snapshotChoices say which servers send a snapshot.
@@ -233,6 +236,7 @@ type verifyRun struct {
 	out         *bufio.Writer
 	printed     int64
 	libraries   *compare.Libraries // of functions; nil: they were not compared
+	unread      int64              // keys of entries whose digests are equal
 }
 
 // open opens both places.
@@ -280,7 +284,9 @@ func (v *verifyRun) run(ctx context.Context) error {
 	if len(v.keysOf) > 0 {
 		o.Each = v.printKey
 	}
-	o.Known = v.alike()
+	if v.byDigest {
+		o.Known = v.alike()
+	}
 	if v.toDB >= 0 || v.sel.Renamed != nil {
 		o.To, o.From = v.To, v.from
 	}
@@ -329,6 +335,7 @@ func (v *verifyRun) alike() map[int]int64 {
 	known := map[int]int64{}
 	for name, keys := range compare.Alike(a, b) {
 		known[slices.Index(names, name)] += keys // -1 is that of keys that none declares
+		v.unread += keys
 	}
 	return known
 }
@@ -380,7 +387,7 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if failed != nil && r.Keys == 0 {
+	if cut := (*archive.CutError)(nil); failed != nil && r.Keys == 0 && !errors.As(failed, &cut) {
 		return failed
 	}
 	out := v.report(r, failed)
@@ -402,9 +409,17 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 		return err
 	case !out.Complete:
 		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was compared: " + out.Incomplete.String(),
-			Hint: "what is reported is right; run it again when both sides are at rest"}
+			Hint: againHint(out.Incomplete)}
 	case !out.Same:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
+}
+
+// againHint says what to do about a comparison that did not see everything.
+func againHint(why source.Reasons) string {
+	if why.Has(source.Damaged) {
+		return "what is reported is right; take another copy of the file that is damaged"
+	}
+	return "what is reported is right; run it again when both sides are at rest"
 }

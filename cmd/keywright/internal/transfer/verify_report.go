@@ -27,6 +27,7 @@ type VerifyReport struct {
 	Entries     []verifiedPart        `json:"entries"`
 	Differences []change.DifferingKey `json:"differences,omitempty"` // the first of them
 	More        int64                 `json:"more_differences,omitempty"`
+	Unread      int64                 `json:"unread,omitempty"` // the same by the digests that both archives have of their entries
 	DurationMS  int64                 `json:"duration_ms"`
 
 	Libraries *compare.Libraries `json:"libraries,omitempty"` // of functions; absent: they were not compared
@@ -57,12 +58,12 @@ func (v *verifyRun) report(r *compare.Report, failed error) *VerifyReport {
 	}
 	out.Incomplete = source.Reasons{}.Add(r.A.Incomplete...).Add(r.B.Incomplete...)
 	if cut := (*archive.CutError)(nil); errors.As(failed, &cut) {
-		out.Incomplete = out.Incomplete.Add(source.Why(source.Damaged, "", cut))
+		out.Incomplete = out.Incomplete.Add(source.Why(source.Damaged, "", failed))
 	} else if failed != nil {
 		out.Incomplete = out.Incomplete.Add(source.Why(source.Failed, "", failed))
 	}
 	out.Complete = len(out.Incomplete) == 0
-	out.Libraries = v.libraries
+	out.Libraries, out.Unread = v.libraries, v.unread
 	out.Same = out.Complete && r.Differ() == 0 && (v.libraries == nil || v.libraries.Differ() == 0)
 	for _, entry := range append(cli.Indices(v.sel.Names()), selection.Undeclared) {
 		if c := r.Entries[entry]; c != nil {
@@ -113,6 +114,10 @@ func (v *verifyRun) print(out *VerifyReport) error {
 		for _, n := range p.Notes {
 			a.Print("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
 		}
+	}
+	if out.Unread > 0 {
+		a.Print("note: %s not read: the digests of their entries are equal. `keywright verify` reads them, too.",
+			terminal.Plural(out.Unread, "key"))
 	}
 	tellDifferentLibraries(a, out.Libraries)
 	v.Verdict(out)
