@@ -27,14 +27,18 @@ func (c *collector) codeBlock(b markdown.Block) {
 	b.Code = unfolded(b.Code)
 	inside := program.Parents(b.Code)
 	docstring := false
-	pending := "" // a comment above
+	pending, of := "", "" // a comment above, and the key that the comment before it is of
 	for i, l := range b.Code {
 		line := b.Line + i
 		if c.Cut > 0 {
 			return
 		}
 		t := strings.TrimSpace(l)
-		at := mention.Mention{Line: line, Section: b.Section, Doc: pending}
+		above := pending
+		if !program.IsComment(t) && program.NamesAnother(pending, t) {
+			above = ""
+		}
+		at := mention.Mention{Line: line, Section: b.Section, Doc: above}
 		if c.attribute(t, line) || c.labelled(t, line, b.Section) || c.indented(b, i, t) {
 			continue
 		}
@@ -42,16 +46,19 @@ func (c *collector) codeBlock(b markdown.Block) {
 			docstring = docstring != (quotes%2 > 0)
 		}
 		if (docstring && program.IsProgram(b.Lang) || program.IsComment(t)) && c.remarked(t, at) {
-			pending = ""
+			pending, of = "", t
 			continue
 		}
 		if program.IsComment(t) {
-			if pending = strings.TrimLeft(t, "#/-*; "); i+1 < len(b.Code) && program.NamesAnother(pending, b.Code[i+1]) {
+			if pending = strings.TrimLeft(t, "#/-*; "); of != "" { // it goes on about that key
+				last := &c.Found[len(c.Found)-1]
+				last.Type, last.TTL = cmp.Or(last.Type, program.PartType(pending)), cmp.Or(last.TTL, wording.TTLOfRemark(pending))
 				pending = ""
 			}
 			c.comment(t, at)
 			continue
 		}
+		of = ""
 		if name, args := program.FindCommand(t, b.Lang); name != "" {
 			c.code.Command(name, args, at)
 			c.code.Reply(name, b.Code[i+1:])
@@ -62,11 +69,11 @@ func (c *collector) codeBlock(b markdown.Block) {
 			continue
 		}
 		if key, rest, ok := listed(t); ok && !program.IsProgram(b.Lang) {
-			at.Place, at.Doc = mention.InListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
+			at.Place, at.Doc = mention.InListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), above)
 			at.Doc = strings.TrimSuffix(at.Doc, ")")
-			at.Type, at.TTL = cmp.Or(wording.TypeIn(rest), program.PartType(pending)), cmp.Or(wording.TTLOfRemark(rest),
-				wording.TTLOfRemark(pending))
-			at.MaxLen = cmp.Or(wording.MaxLen(rest), wording.MaxLen(pending))
+			at.Type, at.TTL = cmp.Or(wording.TypeIn(rest), program.PartType(above)), cmp.Or(wording.TTLOfRemark(rest),
+				wording.TTLOfRemark(above))
+			at.MaxLen = cmp.Or(wording.MaxLen(rest), wording.MaxLen(above))
 			c.Add(key, at)
 			continue
 		}
@@ -81,6 +88,9 @@ func (c *collector) codeBlock(b markdown.Block) {
 func (c *collector) remarked(t string, at mention.Mention) bool {
 	key, rest, ok := listed(strings.TrimLeft(t, "#/-*;! \t"))
 	ok = ok || program.IsKey(key) && wording.TTLOfRemark(rest) != ""
+	if program.NamesAnother(rest, key) {
+		return false // of which of both is what it says?
+	}
 	if s, is := shape.Parse(key); !ok || !is || s.Holes() == 0 && program.TypeAbove(rest) == "" {
 		return false
 	}

@@ -1,11 +1,13 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
 	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 )
@@ -18,7 +20,7 @@ var tokenForm = regex.Lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-
 // with a placeholder, or one in code with a colon.
 func (c *collector) missed(lines []string, keys []Key) {
 	known := map[string]bool{strings.TrimRight(c.common, ":"): true}
-	taken := map[int]string{} // by line: of a tree, a word there is the end of a key
+	taken := map[int]string{} // by line: in a tree, a word there is the end of a key
 	for _, m := range c.taken {
 		known[m.Signature()] = true
 		known[m.Raw] = true
@@ -41,7 +43,11 @@ func (c *collector) missed(lines []string, keys []Key) {
 		if c.Cut > 0 && i+1 >= c.Cut || len(c.Passed) >= mention.MaxPassed {
 			return
 		}
-		if len(l) > maxLine || !strings.ContainsAny(l, "<{[%`") {
+		if !strings.ContainsAny(l, "<{[%`") {
+			continue
+		}
+		if len(l) > maxLine {
+			c.Pass(i+1, l, fmt.Sprintf("a line of more than %d bytes is not looked through for what was missed", maxLine))
 			continue
 		}
 		code := map[string]bool{}
@@ -50,8 +56,8 @@ func (c *collector) missed(lines []string, keys []Key) {
 		}
 		for _, raw := range tokenForm.FindAllString(l, -1) {
 			raw = strings.Trim(raw, ".:*/-#")
-			if known[raw] || strings.Contains(passed[i+1], raw) ||
-				strings.Contains(taken[i+1], ":"+raw+"\n") || !looksLikeKey(raw, code[raw]) {
+			if known[raw] || program.HasWord(passed[i+1], raw) ||
+				strings.ContainsAny(l, "├└") && strings.Contains(taken[i+1], ":"+raw+"\n") || !looksLikeKey(raw, code[raw]) {
 				continue
 			}
 			known[raw] = true

@@ -12,6 +12,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -119,6 +120,7 @@ func (c *collector) keys() []Key {
 		g := groups[name]
 		if g == nil {
 			if len(order) == maxKeys {
+				c.Pass(m.Line, m.Shape.Raw, fmt.Sprintf("only %d different keys of a page are drafted", maxKeys))
 				continue
 			}
 			g = &merged{}

@@ -425,6 +425,37 @@ func TestCode(t *testing.T) {
 			"7 post:{id}:tags set",
 			"4 not sess:{id}: nothing says that it is a key",
 		}},
+		{"```\n" +
+			"# the key sess:{id}:x lives 5 min\n" +
+			"sess:{id}:x  hash\n" +
+			"user:{id}:y  hash\n" +
+			"# post:{id} expires after 5 min and like:{id} after 1h\n" +
+			"like:{id}   hash\n" +
+			"# as user:{id}:y: hash, expires after 5 min\n" +
+			"superuser:{id}:y  list\n" +
+			"# see user:{id}:tags, 2 hours\n" +
+			"user:{id}:profile  hash\n" +
+			"# cart:{id}\n" +
+			"# expires after 1h, hash\n" +
+			"item:{id}:profile\n" +
+			"```", []string{
+			"3 sess:{id}:x hash 5m",
+			"4 user:{id}:y hash",
+			"6 like:{id} hash",
+			"8 superuser:{id}:y list",
+			"10 user:{id}:profile hash",
+			"11 cart:{id} hash 1h",
+			"13 item:{id}:profile",
+			"5 not post:{id}: nothing says that it is a key",
+			"9 not user:{id}:tags: nothing says that it is a key",
+		}},
+		{"| Key | TTL | Notes |\n|---|---|---|\n| `tenant:cart:{id}` | 1h | replaces cart:{id} |\n" +
+			"\n- ~~`old:cart:{id}:x`~~ is gone, see cart:{id}:x", []string{
+			"3 tenant:cart:{id}  1h",
+			"3 not cart:{id}: nothing says that it is a key",
+			"5 not ~~`old:cart:{id}:x`~~: it is struck out",
+			"5 not cart:{id}:x: nothing says that it is a key",
+		}},
 		{"```js\n" +
 			"// => 'cache:product:1'\n" +
 			"redis.get(`cache:product:${id}`)\n" +

@@ -326,7 +326,10 @@ func readPage(a *cli.App, path string) ([]byte, error) {
 	if len(text) > maxPage {
 		return nil, cli.Usage("split it", "%s is longer than %d bytes", orStdin(path), maxPage)
 	}
-	return text, nil
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, cli.Usage("save it as UTF-8", "%s is no text in UTF-8", orStdin(path))
+	}
+	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }
 
 // toMerge loads the declaration that is added to.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/regex"
@@ -108,13 +109,49 @@ func IsKey(word string) bool {
 	return ok && s.Colons() > 0 && s.Rooted() && !s.NotAKey()
 }
 
-// NamesAnother reports whether a comment names a pattern of whose root a line says nothing: it is not about that line.
-func NamesAnother(comment, line string) bool {
-	for _, word := range strings.Fields(comment) {
-		word = strings.Trim(word, "\"'`,.;()")
-		if s, ok := shape.Parse(word); ok && IsKey(word) && s.Holes() > 0 {
-			return !strings.Contains(line, s.Root()+s.Sep)
+// patterns returns the keys with placeholders that a text names.
+func patterns(text string) (out []shape.Shape) {
+	for _, word := range strings.Fields(text) {
+		word = strings.Trim(word, "\"'`,.;:()")
+		if s, ok := shape.Parse(word); ok && s.Holes() > 0 && IsKey(word) {
+			out = append(out, s)
 		}
 	}
-	return false
+	return out
+}
+
+// NamesAnother reports whether a comment names a pattern that a line below it does not have, or several: what it says is
+// not of that line.
+func NamesAnother(comment, line string) bool {
+	named := patterns(comment)
+	if len(named) != 1 {
+		return len(named) > 1
+	}
+	of, others := &named[0], false
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'`,;()=+", r) }) {
+		s, ok := shape.Parse(word)
+		if !ok || !IsKey(word) {
+			continue
+		}
+		if s.Signature() == of.Signature() || of.Covers(&s) || s.Covers(of) || s.InstanceOfKey(of) {
+			return false
+		}
+		others = true
+	}
+	return others || !HasWord(line, of.Root()+of.Sep)
+}
+
+// HasWord reports whether a text has a part of a key that no longer word ends in.
+func HasWord(text, part string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], part)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:from+i])
+		if from+i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) && !strings.ContainsRune("_:.-/{}", before) {
+			return true
+		}
+		from += i + len(part)
+	}
 }

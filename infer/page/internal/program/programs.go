@@ -117,7 +117,7 @@ const maxComment = 12
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
 		if NamesAnother(l, lines[i]) {
-			continue
+			break // what follows it goes on about the other key
 		}
 		typ = cmp.Or(typ, PartType(l))
 		ttl = cmp.Or(ttl, wording.TTLOfRemark(l))

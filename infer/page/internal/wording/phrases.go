@@ -194,8 +194,14 @@ func isBeside(text string, s span) bool {
 	return withinForm.MatchString(text[:s.from]) || passesForm.MatchString(text[s.to:])
 }
 
+// mostOfTime bounds a text that may be a time with its fillers, and nothing else.
+const mostOfTime = 400
+
 // isOnlyTime reports whether a text is a time, and words that say nothing else.
 func isOnlyTime(text string, s span) bool {
+	if len(text) > mostOfTime {
+		return false
+	}
 	rest := text[:s.from] + " | " + text[s.to:]
 	for range 6 {
 		m := fillerForm.FindStringSubmatchIndex(rest)

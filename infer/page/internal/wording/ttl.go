@@ -96,9 +96,13 @@ func LongestIn(text string) string {
 // parted are between the parts of a remark.
 const parted = ",;()（）、。，—–|"
 
+// maxRemark says how much of a comment, or of what is after a key, is read.
+const maxRemark = 4_000
+
 // TTLOfRemark returns the TTL in a comment or in what is after a key: where it
 // speaks of expiry, or has a part that is a time and nothing else.
 func TTLOfRemark(text string) string {
+	text = text[:min(len(text), maxRemark)]
 	text = strings.NewReplacer(" - ", " – ", ". ", "; ").Replace(strings.TrimRight(text, " ."))
 	if t := TTLIn(text, false, 0); t != "" {
 		return t
