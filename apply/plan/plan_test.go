@@ -126,7 +126,7 @@ func TestTTL(t *testing.T) {
 		{key("app:user:1", source.Hash, source.NoTTL), "expire"},
 		{key("app:user:1", source.Hash, time.Minute), "has-ttl"},
 		{key("app:user:1", source.String, source.NoTTL), "other-type"},
-		{key("app:flags", source.Hash, source.NoTTL), "no-declared-ttl"},
+		{key("app:flags", source.Hash, source.NoTTL), "declared-lasting"},
 		{key("other", source.Hash, source.NoTTL), "no-declared-ttl"},
 		{key("app:lock:1", source.String, source.NoTTL), "live-lease"},
 		{key("app:item:1", source.Hash, source.NoTTL), "entity-ttl"},

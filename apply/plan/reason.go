@@ -9,32 +9,33 @@ type Code string
 
 // The codes.
 const (
-	LiveLease    Code = "live-lease"      // it only makes sense in its moment
-	QueueWorks   Code = "queue-works"     // a worker or a job in work has its queue
-	PartOfQueue  Code = "part-of-queue"   // a queue goes as a whole
-	QueueTwice   Code = "queue-twice"     // of a rename in a cluster: the queue is in use under both names
-	FencingToken Code = "fencing-token"   // tokens must not begin again
-	WithItems    Code = "with-items"      // it goes with the items of its entity
-	Foreign      Code = "foreign"         // other software's
-	OwnKey       Code = "own-key"         // this program works with it
-	OldName      Code = "old-name"        // it has a name that `was` declares
-	HasTTL       Code = "has-ttl"         // it expires already
-	NoTTL        Code = "no-declared-ttl" // its entry declares none
-	EntityTTL    Code = "entity-ttl"      // the check of entities gives items their TTL
-	OtherType    Code = "other-type"      // it is not of the declared type
-	Permanent    Code = "permanent"       // it must never go
-	NotDue       Code = "not-due"         // no rule takes it yet
-	NoTime       Code = "no-time"         // its name has no time, or more than one
-	TooMany      Code = "too-many-groups" // the newest of so many groups cannot be found
-	NotIdle      Code = "no-idle-time"    // the server does not keep idle times
-	OtherSlot    Code = "other-slot"      // what must be checked or go in the same step is in another slot
-	Changed      Code = "changed"         // it changed since it was looked at
-	NotKept      Code = "not-kept"        // it could not be read whole, to be kept
-	Refused      Code = "refused"         // the server does not permit the change
-	AsItIs       Code = "same"            // of a restore: it is there with the same value and expiry
-	There        Code = "there"           // of a restore: it is there, and stays
-	Expired      Code = "expired"         // of a restore: it has expired since it was saved
-	OutOfMoment  Code = "out-of-moment"   // of a restore: it only made sense in its moment
+	LiveLease    Code = "live-lease"       // it only makes sense in its moment
+	QueueWorks   Code = "queue-works"      // a worker or a job in work has its queue
+	PartOfQueue  Code = "part-of-queue"    // a queue goes as a whole
+	QueueTwice   Code = "queue-twice"      // of a rename in a cluster: the queue is in use under both names
+	FencingToken Code = "fencing-token"    // tokens must not begin again
+	WithItems    Code = "with-items"       // it goes with the items of its entity
+	Foreign      Code = "foreign"          // other software's
+	OwnKey       Code = "own-key"          // this program works with it
+	OldName      Code = "old-name"         // it has a name that `was` declares
+	HasTTL       Code = "has-ttl"          // it expires already
+	NoTTL        Code = "no-declared-ttl"  // no entry declares it
+	Lasting      Code = "declared-lasting" // its entry declares that it has no TTL, or may have none
+	EntityTTL    Code = "entity-ttl"       // the check of entities gives items their TTL
+	OtherType    Code = "other-type"       // it is not of the declared type
+	Permanent    Code = "permanent"        // it must never go
+	NotDue       Code = "not-due"          // no rule takes it yet
+	NoTime       Code = "no-time"          // its name has no time, or more than one
+	TooMany      Code = "too-many-groups"  // the newest of so many groups cannot be found
+	NotIdle      Code = "no-idle-time"     // the server does not keep idle times
+	OtherSlot    Code = "other-slot"       // what must be checked or go in the same step is in another slot
+	Changed      Code = "changed"          // it changed since it was looked at
+	NotKept      Code = "not-kept"         // it could not be read whole, to be kept
+	Refused      Code = "refused"          // the server does not permit the change
+	AsItIs       Code = "same"             // of a restore: it is there with the same value and expiry
+	There        Code = "there"            // of a restore: it is there, and stays
+	Expired      Code = "expired"          // of a restore: it has expired since it was saved
+	OutOfMoment  Code = "out-of-moment"    // of a restore: it only made sense in its moment
 
 	Taken           Code = "taken"            // of a rename: there is a key with the new name
 	TwoSources      Code = "two-sources"      // another key would get the same new name
@@ -87,7 +88,8 @@ var sentences = map[Code][2]string{
 	OwnKey:       {"keywright works with it just now", "it ends by itself"},
 	OldName:      {"it has an old name of an entry (was)", "`keywright rename` gives it the new one"},
 	HasTTL:       {"it has a TTL already", ""},
-	NoTTL:        {"no TTL is declared for it", "declare one, or delete the key"},
+	NoTTL:        {"no TTL is declared for it", "declare it with one, or delete the key"},
+	Lasting:      {"its entry declares that it never expires (ttl: none), or may never expire (any)", ""},
 	EntityTTL:    {"it belongs to an entity", "`keywright entities repair` gives it its TTL, and its indexes with it"},
 	OtherType:    {"it is not of the declared type", "`keywright audit` explains it"},
 	Permanent: {"its entry declares ttl: none: it must never go",

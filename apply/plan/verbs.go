@@ -98,6 +98,8 @@ func (r *TTL) Decide(k *source.Key) Decision {
 		}
 	}
 	switch {
+	case declared != nil && ttl <= 0:
+		d.Leave = Lasting
 	case ttl <= 0:
 		d.Leave = NoTTL
 	case k.TTL != source.NoTTL:

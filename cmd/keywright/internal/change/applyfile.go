@@ -55,7 +55,7 @@ func (r *Run) hold(ctx context.Context, path string, p *plan.Plan, journal *jour
 	if err := r.MakePlan(ctx); err != nil {
 		return err
 	}
-	if err := Drifted(r.App, path, p.Drift(r.Made, o.Tolerance(journal.Changed()))); err != nil {
+	if err := Drifted(r.App, o.Output, path, p.Drift(r.Made, o.Tolerance(journal.Changed()))); err != nil {
 		return err
 	}
 	if p.Verb == "rename" && r.phase == phaseMove || p.Verb == "ttl" {
@@ -110,13 +110,17 @@ func (o *Applying) Tolerance(done, maybe map[string]int64) plan.Tolerance {
 	return t
 }
 
-// Drifted refuses a plan that does not hold any more.
-func Drifted(a *cli.App, path string, why []plan.Reason) error {
+// Drifted refuses a plan that does not hold any more. With output json the reasons are on standard error.
+func Drifted(a *cli.App, output, path string, why []plan.Reason) error {
 	if len(why) == 0 {
 		return nil
 	}
+	tell := a.Print
+	if output == "json" { // whose reader waits for a document
+		tell = a.Say
+	}
 	for _, d := range why {
-		a.Print("%s: %s", d.Code, finding.Printable(d.What))
+		tell("%s: %s", d.Code, finding.Printable(d.What))
 	}
 	return &cli.Exit{Code: cli.ExitRefused,
 		Message: path + " does not hold any more: " + why[0].What + "; nothing was changed", Hint: why[0].Fix}

@@ -305,7 +305,7 @@ func UndoRename(ctx context.Context, a *cli.App, path string, o *Changing) error
 	if r.Made, err = r.Bare(); err != nil {
 		return err
 	}
-	if err := undoHolds(a, path, p, r.Made); err != nil {
+	if err := undoHolds(a, o.Output, path, p, r.Made); err != nil {
 		return err
 	}
 	r.rule, r.source, r.once = rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), true

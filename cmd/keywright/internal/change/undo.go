@@ -13,8 +13,8 @@ import (
 
 // undoHolds refuses an undo where the plan was for other servers or another declaration. A
 // restart or a failover since is no reason: the keys are the same.
-func undoHolds(a *cli.App, path string, p, now *plan.Plan) error {
-	return Drifted(a, path, slices.DeleteFunc(p.Drift(now, plan.Tolerance{Share: 1e18}), func(d plan.Reason) bool {
+func undoHolds(a *cli.App, output, path string, p, now *plan.Plan) error {
+	return Drifted(a, output, path, slices.DeleteFunc(p.Drift(now, plan.Tolerance{Share: 1e18}), func(d plan.Reason) bool {
 		return slices.Contains([]plan.Code{plan.Restarted, plan.FailedOver, plan.OtherVersion, plan.OtherTopology}, d.Code)
 	}))
 }
@@ -34,7 +34,7 @@ func undoTTL(ctx context.Context, a *cli.App, path string, u *apply.Undo, o *Cha
 	if r.Made, err = r.Bare(); err != nil {
 		return err
 	}
-	if err := undoHolds(a, path, p, r.Made); err != nil {
+	if err := undoHolds(a, o.Output, path, p, r.Made); err != nil {
 		return err
 	}
 	rule, err := plan.NewUntimed(r.Schema)

@@ -94,7 +94,7 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 			continue
 		}
 		if why := plan.OtherDatabaseThan(databaseIn(urls[i]), databaseIn(given)); why != nil {
-			return change.Drifted(a, path, why)
+			return change.Drifted(a, o.Output, path, why)
 		}
 		urls[i] = given
 	}
@@ -102,7 +102,7 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 	if err != nil {
 		return err
 	}
-	if err := change.Drifted(a, path, p.Drift(now, o.Tolerance(fewer(p, now), nil))); err != nil {
+	if err := change.Drifted(a, o.Output, path, p.Drift(now, o.Tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
 	again.apply, again.planned = true, &now.Server

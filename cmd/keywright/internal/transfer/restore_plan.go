@@ -94,7 +94,7 @@ func ApplyRestore(ctx context.Context, a *cli.App, path string, p *plan.Plan, o 
 	if err != nil {
 		return err
 	}
-	if err := change.Drifted(a, path, p.Drift(now, o.Tolerance(fewer(p, now), nil))); err != nil {
+	if err := change.Drifted(a, o.Output, path, p.Drift(now, o.Tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
 	r, err := openRestore(ctx, a, files, again)
