@@ -4,12 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/apply/internal/applytest"
 	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/apply/plan"
+	kt "github.com/keywright/keywright/keywrighttest"
 )
 
 // ours returns a plan with its ID.
@@ -32,11 +35,11 @@ func TestNothingElseIsWrittenOver(t *testing.T) {
 		must(t, err)
 		return string(text)
 	}
-	for _, there := range []string{"a note", `{"undo":1,"plan":{"format":2`, `{"undo":1,"plan":{"format":1,`,
+	for _, there := range []string{"a note", `{"undo":2,"plan":{"format":2`, `{"undo":2,"plan":{"format":1,`,
 		strings.Repeat("x", 100_000)} {
 		write(there)
 		u, err := apply.OpenUndo(path, p)
-		if begun := there == `{"undo":1,"plan":{"format":1,`; (err == nil) != begun ||
+		if begun := there == `{"undo":2,"plan":{"format":1,`; (err == nil) != begun ||
 			!begun && (read(path) != there || !errors.Is(err, apply.ErrNoUndo)) {
 			t.Errorf("%.40s: %v, and then %.40s", there, err, read(path))
 		}
@@ -86,7 +89,7 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	many := strings.Repeat("{},", 1_000_000)
 	path := filepath.Join(dir, "file")
 	write := func(text string) { must(t, os.WriteFile(path, []byte(text), 0o600)) }
-	write(`{"undo":1,"plan":{"format":1,"changes":[` + many + "{}]}}\n")
+	write(`{"undo":2,"plan":{"format":1,"changes":[` + many + "{}]}}\n")
 	if _, err := apply.ReadUndo(path); !errors.Is(err, apply.ErrNoUndo) ||
 		!strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
@@ -98,10 +101,7 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	must(t, err)
 	_, err = f.WriteString(`{"db":0,"keys":[` + many + "{}]}\n{}\n")
 	must(t, errors.Join(err, f.Close()))
-	u, err = apply.ReadUndo(path)
-	must(t, err)
-	if _, err := u.Scan(func([]byte, int64) { t.Fatal("a key") })(t.Context(), nil); err == nil ||
-		!strings.Contains(err.Error(), "too many values") {
+	if _, err = apply.ReadUndo(path); err == nil || !strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 	write(`{"format":1,"plan":"` + p.ID + "\"}\n{\"done\":{\"\":[" + many + "{}]}}\n")
@@ -111,5 +111,48 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	if _, err := plan.Read(strings.NewReader(`{"format":1,"changes":[` + many + "{}]}")); err == nil ||
 		!strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
+	}
+}
+
+// TestUndoFilesAreWhole: a file of which a line was changed, or lacks one in the middle, is refused; one that lacks its end
+// says so, as that of a killed run does.
+func TestUndoFilesAreWhole(t *testing.T) {
+	t.Parallel()
+	s := kt.Start(t, kt.Redis)
+	clients := applytest.Open(t, s.URL())
+	applytest.Do(t, clients, 0, "DEBUG", "POPULATE", "3000", "u")
+	path := filepath.Join(t.TempDir(), "undo")
+	u := undoFile(t, path)
+	renameOf(t, "u:{id}=v:{id}").run(t, s.URL(), plan.RenameOptions{}, apply.KeysOptions{Undo: u})
+	text, err := os.ReadFile(path)
+	must(t, err)
+	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+	if len(lines) < 6 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	end := len(lines) - 1
+	without := func(from, to int) string {
+		return strings.Join(slices.Concat(lines[:from], lines[to:]), "")
+	}
+	for _, c := range []struct {
+		name, text string
+		ended      bool
+		fails      string
+	}{
+		{"whole", string(text), true, ""},
+		{"without its end", without(end, end+1), false, ""},
+		{"cut at a line", without(3, end+1), false, ""},
+		{"cut within a line", string(text[:len(text)-len(lines[end])-5]), false, ""},
+		{"without a batch", without(1, 3), false, "lines before line 2 were changed, or are missing"},
+		{"with another key", strings.Replace(string(text), "u:1", "u:2", 1), false, "lines before line"},
+	} {
+		must(t, os.WriteFile(path, []byte(c.text), 0o600))
+		u, err := apply.ReadUndo(path)
+		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err == nil && u.Ended != c.ended {
+			t.Errorf("%s: ended %v", c.name, u.Ended)
+		}
 	}
 }

@@ -90,6 +90,9 @@ func Keys(ctx context.Context, clients restore.Clients, scan Scan, rule plan.Rul
 			again, err = r.through(ctx, scan)
 			sum.Incomplete = sum.Incomplete.Add(again.Incomplete...)
 		}
+		if err == nil {
+			err = r.Undo.finish()
+		}
 		return sum, err
 	}, o)
 }

@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/apply/plan"
@@ -21,11 +25,13 @@ import (
 
 // Undo represents a file of what was renamed, got new names beside the old, or was given a TTL: a line before each
 // batch, on the disk before the batch is sent, and one after it that says which of its keys were not changed. A
-// run that goes on adds to it.
+// run that goes on adds to it. Each line has a sum of all before it, and the last one says that the run has ended.
 type Undo struct {
-	Plan *plan.Plan // for which servers and declaration it holds, and what was asked for
-	file *os.File
-	path string
+	Plan  *plan.Plan // for which servers and declaration it holds, and what was asked for
+	Ended bool       // of a file that was read: the run that wrote it has ended, and all that it wrote is there
+	file  *os.File
+	path  string
+	sum   hash.Hash // of the lines so far
 }
 
 // undoHead represents the first line.
@@ -40,6 +46,8 @@ type undoLine struct {
 	Keys []undoPair `json:"keys,omitempty"`
 	Ends bool       `json:"ends,omitempty"`
 	Left []int      `json:"left,omitempty"` // places in Keys of those that were not changed
+	Last bool       `json:"last,omitempty"` // the run has ended
+	Sum  string     `json:"sum"`            // of all lines before this one
 }
 
 type undoPair struct {
@@ -49,7 +57,7 @@ type undoPair struct {
 }
 
 const (
-	undoFormat  = 1
+	undoFormat  = 2
 	maxUndoHead = plan.MaxBytes + 1<<10
 	maxUndoLine = 64 << 20 // of a batch: its names have a megabyte, or one is longer
 )
@@ -114,7 +122,11 @@ func (u *Undo) resume() error {
 	if err := u.file.Truncate(end); err != nil {
 		return err
 	}
-	if _, err := u.file.Seek(end, io.SeekStart); err != nil || end > 0 {
+	if _, err := u.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	u.sum = sha256.New()
+	if _, err := io.CopyN(u.sum, u.file, end); err != nil || end > 0 {
 		return err
 	}
 	if err := u.write(head); err != nil {
@@ -122,6 +134,9 @@ func (u *Undo) resume() error {
 	}
 	return filelock.SyncFolder(filepath.Dir(u.path))
 }
+
+// sumOf returns how a line has the sum of those before it.
+func sumOf(lines hash.Hash) string { return hex.EncodeToString(lines.Sum(nil)[:16]) }
 
 func (u *Undo) head() (undoHead, error) {
 	text, err := json.Marshal(u.Plan)
@@ -177,8 +192,24 @@ func (u *Undo) write(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = u.file.Write(append(text, '\n'))
+	text = append(text, '\n')
+	u.sum.Write(text)
+	_, err = u.file.Write(text)
 	return errors.Join(err, u.file.Sync())
+}
+
+// line writes a line after the first.
+func (u *Undo) line(l undoLine) error {
+	l.Sum = sumOf(u.sum)
+	return u.write(l)
+}
+
+// finish notes that the run has ended.
+func (u *Undo) finish() error {
+	if u == nil {
+		return nil
+	}
+	return u.line(undoLine{Last: true})
 }
 
 // begin notes a batch before it is sent.
@@ -203,7 +234,7 @@ func (u *Undo) begin(steps []*keyChange) ([]*keyChange, error) {
 	if len(noted) == 0 {
 		return nil, nil
 	}
-	return noted, u.write(l)
+	return noted, u.line(l)
 }
 
 // end notes what became of a batch.
@@ -217,7 +248,7 @@ func (u *Undo) end(steps []*keyChange) error {
 			l.Left = append(l.Left, i)
 		}
 	}
-	return u.write(l)
+	return u.line(l)
 }
 
 // Close closes the file.
@@ -228,7 +259,8 @@ func (u *Undo) Close() error {
 	return u.file.Close()
 }
 
-// ReadUndo reads the head of a file that says what was renamed, or given a TTL.
+// ReadUndo reads the head of a file that says what was renamed, or given a TTL, and looks whether all lines are there as
+// they were written. The file of a run that was killed has no end, which Ended says.
 func ReadUndo(path string) (*Undo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -236,12 +268,38 @@ func ReadUndo(path string) (*Undo, error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxUndoHead)
+	lines.Buffer(nil, max(maxUndoHead, maxUndoLine))
 	if !lines.Scan() {
 		return nil, errors.Join(ErrNoUndo, lines.Err())
 	}
 	p, err := parseHead(lines.Bytes())
-	return &Undo{Plan: p, path: path}, err
+	if err != nil {
+		return nil, err
+	}
+	u := &Undo{Plan: p, path: path}
+	return u, u.follow(lines)
+}
+
+// follow reads the lines after the first, each of which has the sum of those before it.
+func (u *Undo) follow(lines *bufio.Scanner) error {
+	sum := sha256.New()
+	add := func() { sum.Write(append(slices.Clone(lines.Bytes()), '\n')) }
+	add()
+	for n := 2; lines.Scan(); n++ {
+		l, err := parseBatch(lines.Bytes())
+		if err != nil {
+			if u.Ended = false; !lines.Scan() {
+				break // the last line of a killed run: its batch was not sent
+			}
+			return fmt.Errorf("line %d is damaged: %w", n, err)
+		}
+		if l.Sum != sumOf(sum) {
+			return fmt.Errorf("lines before line %d were changed, or are missing", n)
+		}
+		u.Ended = l.Last
+		add()
+	}
+	return lines.Err()
 }
 
 // parseBatch reads a line after the first.

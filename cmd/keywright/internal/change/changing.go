@@ -128,6 +128,7 @@ type Run struct {
 	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
 	source  apply.Scan     // of an undo: the keys that were changed; nil: the server is scanned
 	once    bool           // nothing was counted before it is done
+	unended bool           // of an undo: its file has no end
 	keeps   *backup        // where a deletion writes what it deletes; nil: not written
 	undoing *apply.Undo    // where a rename or ttl writes what it does; nil: not written
 }

@@ -30,6 +30,7 @@ type Report struct {
 	Done    *changeResult `json:"done,omitempty"`
 	Phase   string        `json:"phase,omitempty" enum:"move,copy,verify,unlink"` // of a rename
 	Undoes  string        `json:"undoes,omitempty"`                               // the file of the rename that is undone
+	Unended bool          `json:"undoes_unended,omitempty"`                       // it has no end: its run was interrupted
 	Copied  *namesCopied  `json:"copied,omitempty"`                               // of a rename's phases copy and verify
 }
 
@@ -49,7 +50,7 @@ type changedPart struct {
 
 // report returns what each report of the run has.
 func (r *Run) report() *Report {
-	out := &Report{Verb: r.Name, Server: r.Config.String(), Scope: r.Scope, Undoes: r.undo}
+	out := &Report{Verb: r.Name, Server: r.Config.String(), Scope: r.Scope, Undoes: r.undo, Unended: r.unended}
 	if r.Name == "rename" {
 		out.Phase = r.phase
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
@@ -281,6 +282,10 @@ func UndoRename(ctx context.Context, a *cli.App, path string, o *Changing) error
 		return cli.Usage("name the file that --undo-file or `keywright apply` wrote", "%s cannot be used: %v", path, err)
 	}
 	p := u.Plan
+	if !u.Ended {
+		a.Say("note: %s has no end: the run that wrote it was interrupted, or the rest of the file is missing",
+			finding.Printable(path))
+	}
 	if p.Verb == "ttl" {
 		return undoTTL(ctx, a, path, u, o)
 	}
@@ -308,6 +313,7 @@ func UndoRename(ctx context.Context, a *cli.App, path string, o *Changing) error
 	if err := undoHolds(a, o.Output, path, p, r.Made); err != nil {
 		return err
 	}
+	r.unended = !u.Ended
 	r.rule, r.source, r.once = rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), true
 	if !o.Apply {
 		return r.planUndo(ctx, path, r.there)

@@ -41,7 +41,7 @@ func undoTTL(ctx context.Context, a *cli.App, path string, u *apply.Undo, o *Cha
 	if err != nil {
 		return err
 	}
-	r.rule, r.once = rule, true
+	r.rule, r.once, r.unended = rule, true, !u.Ended
 	r.source = u.Scan(func(_ []byte, ends int64) { rule.Known(ends) })
 	if !o.Apply {
 		return r.planUndo(ctx, path, r.timed)
