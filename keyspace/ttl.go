@@ -161,7 +161,11 @@ func (t *TTL) bounds(w ttlToken) *TTLError {
 	}
 	switch {
 	case t.Min > t.Max:
-		return w.fault(fmt.Sprintf("%s..%s?", hi, lo), "the range %s is empty: its start is above its end", w.text)
+		fix := fmt.Sprintf("%s..%s?", hi, lo)
+		if t.Default < t.Max || t.Default > t.Min {
+			fix = fmt.Sprintf("%s..%s, with a default in between?", hi, lo)
+		}
+		return w.fault(fix, "the range %s is empty: its start is above its end", w.text)
 	case t.Default < t.Min || t.Default > t.Max:
 		return w.fault("widen the range, or move the default", "the default %s is outside of %s", FormatDuration(t.Default),
 			w.text)
@@ -206,9 +210,7 @@ var units = []struct {
 
 // strangers are units people write that are none, and what to write instead.
 var strangers = map[string]string{
-	"mo": "a month has no fixed length; write 30d", "M": "write m for minutes, 30d for a month", "y": "write 365d",
-	"month": "a month has no fixed length; write 30d", "months": "a month has no fixed length; write 30d each",
-	"year": "write 365d", "years": "write 365d for each",
+	"M":  "write m for minutes, 30d for a month",
 	"ns": "Redis counts in milliseconds: 1ms is the least", "us": "Redis counts in milliseconds: 1ms is the least",
 	"sec": "write s", "min": "write m", "hr": "write h", "day": "write d", "days": "write d", "week": "write w",
 }
@@ -241,12 +243,13 @@ func duration(w ttlToken) (time.Duration, *TTLError) {
 			return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all",
 				w.text)
 		case unit == "":
-			return 0, w.fault(fmt.Sprintf("%ss for seconds? %sms for milliseconds?", w.text, w.text), "%q has no unit", w.text)
+			return 0, w.fault(withUnit(w.text), "%q has no unit", w.text)
 		case unit == "." || unit == ",":
 			return 0, w.fault("use a smaller unit, as in 90m for one hour and a half", "%q is not a whole number of a unit",
 				w.text)
 		case size == 0:
-			return 0, w.fault(cmp.Or(strangers[unit], "the units are ms, s, m, h, d, w"), "%q has no unit %q", w.text, unit)
+			return 0, w.fault(cmp.Or(ofDays(rest[:digits], unit), strangers[unit], "the units are ms, s, m, h, d, w"),
+				"%q has no unit %q", w.text, unit)
 		case size >= last:
 			return 0, w.fault("write the larger unit first, each once, as in 1h30m", "%q has its units out of order", w.text)
 		}
@@ -261,6 +264,31 @@ func duration(w ttlToken) (time.Duration, *TTLError) {
 			w.text)
 	}
 	return total, nil
+}
+
+// ofDays returns what to write for months and years, which are no units.
+func ofDays(digits, unit string) string {
+	n, err := strconv.ParseInt(digits, 10, 32)
+	days := map[string]int64{"mo": 30, "month": 30, "months": 30, "y": 365, "year": 365, "years": 365}[unit] * n
+	switch {
+	case err != nil || days == 0 || days > int64(MaxTTL/(24*time.Hour)):
+		return ""
+	case strings.HasPrefix(unit, "m"):
+		return fmt.Sprintf("a month has no fixed length; write %dd", days)
+	}
+	return fmt.Sprintf("write %dd", days)
+}
+
+// withUnit proposes units for a number without one, as long as it is a TTL with them.
+func withUnit(digits string) string {
+	var out []string
+	for _, u := range []string{"s for seconds?", "ms for milliseconds?"} {
+		unit, _, _ := strings.Cut(u, " ")
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n <= int64(MaxTTL/unitSize(unit)) {
+			out = append(out, digits+u)
+		}
+	}
+	return cmp.Or(strings.Join(out, " "), "write none for a key that must never expire")
 }
 
 func unitSize(name string) time.Duration {
@@ -303,10 +331,10 @@ func meantTTL(words []ttlToken) string {
 		switch long := strings.ToLower(unit); {
 		case len(words) > 2 || strings.Trim(text, "0123456789") != "":
 			return ""
-		case longUnits[long] != "" || unitSize(unit) > 0:
+		case longUnits[long] != "" || longUnits[unit] != "" || unitSize(unit) > 0:
 			text += unit
 		default:
-			return strangers[long]
+			return cmp.Or(ofDays(text, long), strangers[unit], strangers[long])
 		}
 	}
 	if lo, hi, ok := strings.Cut(text, ".."); ok && len(words) == 1 {
