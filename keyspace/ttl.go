@@ -271,8 +271,10 @@ func ofDays(digits, unit string) string {
 	n, err := strconv.ParseInt(digits, 10, 32)
 	days := map[string]int64{"mo": 30, "month": 30, "months": 30, "y": 365, "year": 365, "years": 365}[unit] * n
 	switch {
-	case err != nil || days == 0 || days > int64(MaxTTL/(24*time.Hour)):
+	case err != nil || days == 0:
 		return ""
+	case days > int64(MaxTTL/(24*time.Hour)):
+		return "write none for a key that must never expire"
 	case strings.HasPrefix(unit, "m"):
 		return fmt.Sprintf("a month has no fixed length; write %dd", days)
 	}
