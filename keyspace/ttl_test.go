@@ -160,7 +160,7 @@ func TestTTLFixes(t *testing.T) {
 		"3 blue moons":         "3s for seconds? 3ms for milliseconds?",
 		"10s s":                "write number and unit without a space, as in 30s",
 		"s m":                  "write a duration like 30s, 15m, 24h or 7d",
-		"999999999999 weeks":   "999999999999s for seconds? 999999999999ms for milliseconds?",
+		"999999999999 weeks":   "999999999999ms for milliseconds?",
 		"0 s":                  "write a duration like 30s, or none for a key that must never expire",
 		"-5m":                  "write a duration like 30s", "1y": "write 365d", "3mo": "a month has no fixed length; write 90d",
 		"7us": "Redis counts in milliseconds: 1ms is the least", "106000d": "write none for a key that must never expire",
