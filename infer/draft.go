@@ -69,6 +69,7 @@ type Entry struct {
 	TTL     string
 	Count
 	NoTTL   int64 // of Keys, those that never expire
+	Odd     int64 // of Keys, those of another type than most; Guesses count them by type
 	Example []byte
 	Guesses []string // what is guessed, for a comment
 	Doc     string   // from a page
@@ -283,6 +284,8 @@ func (d *Draft) entry(p *path.Path) {
 		d.leave(one, "", "the key without a name")
 	case e.nameless():
 		d.leave(one, "", nothingInCommon)
+	case d.About && !mostlyOneKind(p.Group): // of what is kept recount says it
+		d.leave(one, path.Spell(e.tokens), severalTypes(p.Group))
 	case !e.describe():
 		d.leave(one, path.Spell(e.tokens), "keys of type "+p.Kind().String()+", which cannot be declared")
 	default:

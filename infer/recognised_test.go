@@ -108,7 +108,17 @@ func TestRecognised(t *testing.T) {
 		"two types": {slices.Concat(lines(20, "a:b:# hash"), lines(1, "a:b:7 list")),
 			"of another type than the others of a:b:{b_id}: a mistake?", ""},
 		"many bad ones": {slices.Concat(lines(20, "a:b:# hash"), lines(10, "a:b:1# list")),
-			"keys of several types under one pattern", "key: a:b"},
+			"keys of several types under one pattern: 20 of type hash, 10 of type list", "key: a:b"},
+		"nearly all of one type": {slices.Concat(lines(380, "a:b:# hash"), lines(19, "a:b:2# list"), lines(1, "a:b:3# zset")),
+			"  # guess: 19 of the keys are of type list: they belong to something else\n  # guess: 1 of the keys is of type " +
+				"zset: it belongs to something else\n  b:\n    key: a:b:{b_id}\n    type: hash", "several types"},
+		"a TTL of one type": {slices.Concat(lines(380, "cache:# string 1h"), lines(20, "cache:2# list")),
+			"type: cache\n    ttl: 1h", "do they leak"},
+		"fewer of one type": {slices.Concat(lines(360, "a:b:# hash"), lines(20, "a:b:2# list"), lines(1, "a:b:3# zset")),
+			"keys of several types under one pattern: 360 of type hash, 20 of type list, 1 of type zset", "key: a:b"},
+		"one of another type that is not named": {slices.Concat(sessions("s:%032x", source.Hash, "a", "b"),
+			lines(1, "s:0123456789abcdef0123456789abcdef list")),
+			"  # guess: 1 of the keys is of type list: it belongs to something else", "several types"},
 		"a TTL forgotten": {slices.Concat(lines(40, "a:b:# string 1h"), lines(1, "a:b:7")),
 			"guess: 1 of 41 keys never expire, the others within 1h: do they leak?", "ttl: 1h"},
 	}
