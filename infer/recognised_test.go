@@ -238,3 +238,60 @@ func TestTypoOfDeclared(t *testing.T) {
 		t.Errorf("%v\n%s", left, d.YAML())
 	}
 }
+
+// A word that is nearly another one is a probable typo by its share of the keys, however many they are; with a larger
+// share it is drafted, and marked. What may be a typo has no line that silences a warning.
+func TestTyposByShare(t *testing.T) {
+	const guess = "  # guess: may be a misspelling of cache: cache:item:{item_id} has it, with "
+	for name, c := range map[string]struct {
+		right, wrong int
+		declared     bool
+		left         string // "": drafted, with want before its name
+		want         string
+	}{
+		"five":                  {100, 5, false, "cahce:item:{cahce_id}: 5 keys", ""},
+		"a hundredth":           {3000, 30, false, "cahce:item:{cahce_id}: 30 keys", ""},
+		"more":                  {3000, 31, false, "", guess + "3,000 keys\n  cahce_item:\n"},
+		"an eighth":             {80, 10, false, "", guess + "80 keys\n  cahce_item:\n"},
+		"no fewer":              {60, 10, false, "", "\n  # 10 keys, 1000 B\n  cahce_item:\n"},
+		"declared, five":        {10, 5, true, "cahce:item:{cahce_id}: 5 keys", ""},
+		"declared, a hundredth": {3000, 30, true, "cahce:item:{cahce_id}: 30 keys", ""},
+		"declared, more": {3000, 31, true, "", "  # guess: may be a misspelling of cache: cache:item:{n} has it, with 3,000 " +
+			"keys\n  item_by_cahce:\n"},
+		"declared, and none is there": {0, 31, true, "",
+			"  # guess: may be a misspelling of cache: cache:item:{n} has it\n  item_by_cahce:\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := infer.Options{}
+			declaration := []byte("keywright: 1\npackage: p\nowner: o\nowns: [\"cache:*\"]\nkeys:\n  item: {key: " +
+				"\"cache:item:{n}\", type: string, ttl: 30m}\n")
+			if c.declared {
+				options.Known = loaded(t, declaration)
+			}
+			in, err := infer.New(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Add(slices.Concat(lines(c.right, "cache:item:# string 30m"), lines(c.wrong, "cahce:item:# string 30m")))
+			d := in.Draft()
+			text := string(d.YAML())
+			if c.declared {
+				merged, err := d.Merge(declaration)
+				if err != nil {
+					t.Fatal(err)
+				}
+				loaded(t, merged)
+				text = string(merged)
+			}
+			var left []string
+			for _, l := range d.Left {
+				left = append(left, l.String())
+			}
+			if sum(d) != d.All || strings.Contains(text, "key: cahce") == (c.left != "") || !strings.Contains(text, c.want) ||
+				strings.Contains(text, "keywright:ignore") || !strings.HasPrefix(strings.Join(left, "\n"), c.left) ||
+				c.left != "" && !strings.HasSuffix(left[0], "has it") {
+				t.Errorf("left are %q of\n%s", left, text)
+			}
+		})
+	}
+}

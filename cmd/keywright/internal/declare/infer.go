@@ -56,6 +56,9 @@ share of keys and bytes is drafted. The first lines say how many values were rea
 A family of which at least 95 % of the keys have one type is drafted with it; a
 guess counts the others by type, and an audit finds them. A family without such a
 type is not drafted: its line at the end counts the keys of each.
+A word that is a letter away from that of a family is a probable typo if it has
+five keys at most, or a hundredth of the family's. With more keys it is drafted
+with the guess that it may be a misspelling; what lint says of it is not silenced.
 Counts are exact. More than 131,072 keys are read twice for that; what cannot be
 read twice (standard input) has counts near the truth, and says "about".
 
