@@ -104,7 +104,8 @@ func clean(t *rapid.T, text []byte, keys []source.Key) (*keyspace.Keyspace, *aud
 	fold.Add(keys)
 	report := fold.Report(source.Summary{Keys: int64(len(keys))}, false)
 	for _, f := range report.Findings {
-		mixed := slices.Contains([]string{"KW504", "KW505", "KW506", "KW507"}, f.Code) && says(string(text), f.Entry, " of type ")
+		mixed := slices.Contains([]string{"KW504", "KW505", "KW506", "KW507"}, f.Code) &&
+			says(string(text), f.Entry, " of type ")
 		if !mixed && !slices.Contains([]string{"KW502", "KW503", "KW515", "KW516"}, f.Code) { // of what a draft leaves
 			t.Fatalf("audit: %s %s: %s\n%s", f.Code, f.Entry, f.Message, text)
 		}

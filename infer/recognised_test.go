@@ -239,8 +239,8 @@ func TestTypoOfDeclared(t *testing.T) {
 	}
 }
 
-// A word that is nearly another one is a probable typo by its share of the keys, however many they are; with a larger
-// share it is drafted, and marked. What may be a typo has no line that silences a warning.
+// A word that is nearly another one is a probable typo by its share of the keys, however many they are; with a
+// larger share it is drafted, and marked. What may be a typo has no line that silences a warning.
 func TestTyposByShare(t *testing.T) {
 	const guess = "  # guess: may be a misspelling of cache: cache:item:{item_id} has it, with "
 	for name, c := range map[string]struct {
