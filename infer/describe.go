@@ -17,7 +17,7 @@ import (
 // describe fills in type, TTL and values. It is false for types that the
 // language does not have.
 func (e *Entry) describe() bool {
-	e.Guesses, e.Props = slices.Clone(e.notes), nil
+	e.Guesses, e.Props, e.Odd = slices.Clone(e.notes), nil, 0
 	if e.path.Software != "" {
 		e.guess("kept by %s, for this application", e.path.Software)
 	}
@@ -31,8 +31,16 @@ func (e *Entry) describe() bool {
 	}
 	describe(e, e.path.Values)
 	for k, n := range e.path.Kinds {
-		if n > 0 && source.Kind(k) != e.path.Kind() {
-			e.guess("%d of the keys are of type %s: they belong to something else", n, source.Kind(k))
+		if source.Kind(k) == e.path.Kind() {
+			continue
+		}
+		e.Odd += n
+		switch n {
+		case 0:
+		case 1:
+			e.guess("1 of the keys is of type %s: it belongs to something else", source.Kind(k))
+		default:
+			e.guess("%s of the keys are of type %s: they belong to something else", grouped(n), source.Kind(k))
 		}
 	}
 	return true

@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/infer/internal/path"
 	"github.com/keywright/keywright/infer/internal/tree"
 	"github.com/keywright/keywright/infer/software"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/finding"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
@@ -31,7 +32,8 @@ type Draft struct {
 	Left    []Left
 	Passed  []string // lines of a page that look like keys and were not taken for some
 
-	page     bool // it comes from a page
+	declared map[*keyspace.Key]int64 // how many keys those of the known declaration have
+	page     bool                    // it comes from a page
 	options  Options
 	borrowed []Var // of the known declaration, that it refers to
 	last     bool  // entries that still change are left out
@@ -69,6 +71,7 @@ type Entry struct {
 	TTL     string
 	Count
 	NoTTL   int64 // of Keys, those that never expire
+	Odd     int64 // of Keys, those of another type than most; Guesses count them by type
 	Example []byte
 	Guesses []string // what is guessed, for a comment
 	Doc     string   // from a page
@@ -78,6 +81,7 @@ type Entry struct {
 	path        *path.Path
 	notes       []string // guesses that do not come from what is counted
 	silenced    []string // codes of warnings about how the keys are called
+	near        bool     // it may be a misspelling: its warnings stay
 	literal     string   // the one key it is
 	reserved    bool     // its name would be a keyword somewhere
 	noConstruct bool     // a construct of it would take keys of another
@@ -115,7 +119,7 @@ const maxEntries = 300
 // Draft drafts a declaration of what has been added so far.
 func (in *Infer) Draft() *Draft {
 	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, Looked: in.looked,
-		options: in.options}
+		options: in.options, declared: in.declared()}
 	if in.tree != nil {
 		d.draft(path.Of(in.tree), noNames)
 	} else {
@@ -139,8 +143,8 @@ func (d *Draft) ofKept(k *tree.Kept, values []tree.Sample) {
 	for range maxRounds {
 		more := &Draft{Package: d.Package, All: d.All, options: d.options}
 		ks, _, _ := d.load()
-		more.options.Known = d.within(ks)
-		m, err := matchDeclared(more.options.Known)
+		more.options.Known, more.declared = d.within(ks), d.declaredWith(ks)
+		m, _, err := matchDeclared(more.options.Known)
 		if err != nil {
 			return
 		}
@@ -163,6 +167,17 @@ func (d *Draft) ofKept(k *tree.Kept, values []tree.Sample) {
 		}
 		slices.SortFunc(d.Vars, func(a, b Var) int { return cmp.Compare(a.Name, b.Name) })
 	}
+}
+
+// declaredWith returns how many keys those of the known declaration, and of the draft, have.
+func (d *Draft) declaredWith(ks *keyspace.Keyspace) map[*keyspace.Key]int64 {
+	out := maps.Clone(d.declared)
+	for _, k := range ks.Keys {
+		if e := d.named(k.Entry.Name); e != nil && !k.Derived {
+			out[k] = e.Keys
+		}
+	}
+	return out
 }
 
 // round drafts what was kept, and counts it again until the draft stays.
@@ -283,6 +298,8 @@ func (d *Draft) entry(p *path.Path) {
 		d.leave(one, "", "the key without a name")
 	case e.nameless():
 		d.leave(one, "", nothingInCommon)
+	case d.About && !mostlyOneKind(p.Group): // of what is kept recount says it
+		d.leave(one, path.Spell(e.tokens), severalTypes(p.Group))
 	case !e.describe():
 		d.leave(one, path.Spell(e.tokens), "keys of type "+p.Kind().String()+", which cannot be declared")
 	default:
@@ -292,6 +309,9 @@ func (d *Draft) entry(p *path.Path) {
 
 func newEntry(p *path.Path) *Entry {
 	e := &Entry{Count: Count{p.Keys, p.Size}, NoTTL: p.TTL.None, Example: p.Example, path: p, tokens: p.Tokens()}
+	if e.near = p.Near != ""; e.near {
+		e.notes = []string{"may be a misspelling of " + p.Near}
+	}
 	path.NameTokens(e.tokens)
 	return e
 }
@@ -378,9 +398,14 @@ func (d *Draft) without(paths []*path.Path) []*path.Path {
 		} else if known := p.SlipOfKnown(families); known != "" {
 			d.leave([]*path.Path{p}, p.Text(), "guess: a mistake? it is nearly "+known)
 			gone[p] = true
-		} else if w, of := p.TypoOf(families); w != "" {
-			d.leave([]*path.Path{p}, p.Text(), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
+		} else if w, of, sure := p.TypoOf(families); sure {
+			d.leave([]*path.Path{p}, p.Text(), fmt.Sprintf("guess: a typo of %s? %s has it", w, of.Name))
 			gone[p] = true
+		} else if w != "" {
+			p.Near = fmt.Sprintf("%s: %s has it", w, of.Name)
+			if of.Keys > 0 {
+				p.Near += ", with " + plural(of.Keys, "key")
+			}
 		}
 	}
 	paths = slices.DeleteFunc(paths, func(p *path.Path) bool { return gone[p] })
@@ -396,7 +421,7 @@ func (d *Draft) families(paths []*path.Path) []path.Family {
 	var out []path.Family
 	if d.options.Known != nil {
 		for _, k := range d.options.Known.Keys {
-			out = append(out, path.KnownFamily(k))
+			out = append(out, path.KnownFamily(k, d.declared[k]))
 		}
 	}
 	for _, p := range paths { // those with most keys come first

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/infer"
@@ -15,6 +16,7 @@ type listed struct {
 	keys  int
 	times int
 	name  func(i int) string
+	kind  func(i int) source.Kind // nil: strings
 }
 
 // Scan implements source.Source.
@@ -24,6 +26,9 @@ func (l *listed) Scan(ctx context.Context, _ source.Request, yield func([]source
 	}
 	for i := range l.keys {
 		k := source.Key{Name: []byte(l.name(i)), Kind: source.String, TTL: source.NoTTL, Bytes: 10}
+		if l.kind != nil {
+			k.Kind = l.kind(i)
+		}
 		if err := yield([]source.Key{k}); err != nil {
 			return source.Summary{}, err
 		}
@@ -61,6 +66,31 @@ func TestASecondReadingCounts(t *testing.T) {
 		}
 		if times == 2 && (counts["user:{user_id}:cart"] != 50_000 || counts["order:{order_id}"] != 149_800) {
 			t.Errorf("%v", counts)
+		}
+	}
+}
+
+// TestTypesOfManyKeys: of more keys than are kept, too, a family has one type if nearly all its keys have it.
+func TestTypesOfManyKeys(t *testing.T) {
+	for lists, want := range map[int]string{ // of a thousand
+		50: "  # guess: 10,000 of the keys are of type list: they belong to something else\n  order:\n",
+		60: "order:{order_id}: 200,000 keys, like order:{int}: keys of several types under one pattern: 188,000 of type " +
+			"string, 12,000 of type list\n",
+	} {
+		src := &listed{keys: 200_000, times: 2, name: func(i int) string { return fmt.Sprintf("order:%d", i) },
+			kind: func(i int) source.Kind {
+				if i%1000 < lists {
+					return source.List
+				}
+				return source.String
+			}}
+		in, err := infer.New(infer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := in.Run(t.Context(), src, source.Request{})
+		if text := string(d.YAML()); err != nil || !strings.Contains(text, want) || sum(d) != d.All {
+			t.Errorf("want %q, not\n%s (%v)", want, text, err)
 		}
 	}
 }

@@ -39,11 +39,13 @@ type Infer struct {
 	samples tree.Samples
 	tree    *tree.Tree // nil while all keys are kept
 	known   *match.Matcher
-	seen    Count // all keys
-	covered Count // by the known declaration
-	long    Count // with a name that is longer than any pattern
-	slips   slips // with a name that a program put together by mistake
-	looked  int64 // keys whose value was read whole
+	targets []keyspace.Target // of known
+	byItem  []int64           // of known: how many keys each has
+	seen    Count             // all keys
+	covered Count             // by the known declaration
+	long    Count             // with a name that is longer than any pattern
+	slips   slips             // with a name that a program put together by mistake
+	looked  int64             // keys whose value was read whole
 	recent  ring
 	words   class.Scratch
 }
@@ -58,25 +60,27 @@ func New(options Options) (*Infer, error) {
 	in := &Infer{options: options}
 	if options.Known != nil {
 		var err error
-		if in.known, err = matchDeclared(options.Known); err != nil {
+		if in.known, in.targets, err = matchDeclared(options.Known); err != nil {
 			return nil, err
 		}
+		in.byItem = make([]int64, len(in.targets))
 	}
 	return in, nil
 }
 
 // matchDeclared matches the keys that a declaration says something of. Those that are only in
 // a namespace, or in a glob of owns, are ours and not declared yet.
-func matchDeclared(ks *keyspace.Keyspace) (*match.Matcher, error) {
-	all, targets := ks.Items()
+func matchDeclared(ks *keyspace.Keyspace) (*match.Matcher, []keyspace.Target, error) {
+	all, allTargets := ks.Items()
 	var items []match.Item
-	for i, t := range targets {
+	var targets []keyspace.Target
+	for i, t := range allTargets {
 		if t.Owned == nil {
-			items = append(items, all[i])
+			items, targets = append(items, all[i]), append(targets, t)
 		}
 	}
 	m, _, err := match.Compile(items)
-	return m, err
+	return m, targets, err
 }
 
 // Run feeds everything src yields, and drafts. Of more keys than are kept src is read twice: the second time they are
@@ -106,9 +110,14 @@ func (in *Infer) add(k *source.Key) {
 	one := Count{1, max(k.Bytes, 0)}
 	in.seen.add(one)
 	asked, found := in.recent.find(k.Name)
+	item := asked.item
+	if !found {
+		item = in.item(k.Name)
+	}
 	switch {
-	case found && asked.known, !found && in.knows(k.Name):
+	case item != match.None:
 		in.covered.add(one)
+		in.byItem[item]++
 		return
 	case len(k.Name) > tree.MaxKeptName:
 		in.long.add(one)
@@ -179,17 +188,34 @@ func (s *slips) take(name []byte, one Count) bool {
 	return true
 }
 
-func (in *Infer) knows(name []byte) bool {
-	return in.known != nil && in.known.Match(name, nil) != match.None
+func (in *Infer) knows(name []byte) bool { return in.item(name) != match.None }
+
+// item returns what of the known declaration has a key, match.None if nothing has.
+func (in *Infer) item(name []byte) int {
+	if in.known == nil {
+		return match.None
+	}
+	return in.known.Match(name, nil)
+}
+
+// declared returns how many keys those of the known declaration have.
+func (in *Infer) declared() map[*keyspace.Key]int64 {
+	out := map[*keyspace.Key]int64{}
+	for i, n := range in.byItem {
+		if k := in.targets[i].Key; k != nil {
+			out[k] = n
+		}
+	}
+	return out
 }
 
 // WantsValue is a source.Request's Values: a sample per shape. A source asks
 // about a value before it hands over the key: what is found out is remembered.
 func (in *Infer) wantsValue(name []byte, _ source.Kind) bool {
-	r := remembered{sample: -1, known: in.knows(name)}
+	r := remembered{sample: -1, item: in.item(name)}
 	want := false
 	switch {
-	case r.known || len(name) > tree.MaxKeptName || keygroup.Slip(name) != "":
+	case r.item != match.None || len(name) > tree.MaxKeptName || keygroup.Slip(name) != "":
 	case in.tree == nil:
 		r.sample, want = in.samples.Wants(name, &in.words)
 	default:
@@ -208,7 +234,7 @@ type ring struct {
 
 type remembered struct {
 	name   []byte
-	known  bool
+	item   int // of the known declaration
 	sample int32
 	group  *tree.Group
 }

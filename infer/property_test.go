@@ -93,7 +93,9 @@ func clean(t *rapid.T, text []byte, keys []source.Key) (*keyspace.Keyspace, *aud
 	ks := loaded(t, text)
 	files := map[string][]byte{"keyspace.yaml": text}
 	for _, f := range finding.Ignore(lint.Run(ks), files, lint.Rules(), lint.Rules(), time.Time{}) {
-		t.Fatalf("lint: %s %s: %s\n%s", f.Code, f.Entry, f.Message, text)
+		if !says(string(text), f.Entry, nearly) {
+			t.Fatalf("lint: %s %s: %s\n%s", f.Code, f.Entry, f.Message, text)
+		}
 	}
 	fold, err := audit.New(ks, audit.Options{Values: true, Whole: true})
 	if err != nil {
@@ -102,11 +104,23 @@ func clean(t *rapid.T, text []byte, keys []source.Key) (*keyspace.Keyspace, *aud
 	fold.Add(keys)
 	report := fold.Report(source.Summary{Keys: int64(len(keys))}, false)
 	for _, f := range report.Findings {
-		if !slices.Contains([]string{"KW502", "KW503", "KW515", "KW516"}, f.Code) { // of what a draft leaves
+		mixed := slices.Contains([]string{"KW504", "KW505", "KW506", "KW507"}, f.Code) &&
+			says(string(text), f.Entry, " of type ")
+		if !mixed && !slices.Contains([]string{"KW502", "KW503", "KW515", "KW516"}, f.Code) { // of what a draft leaves
 			t.Fatalf("audit: %s %s: %s\n%s", f.Code, f.Entry, f.Message, text)
 		}
 	}
 	return ks, report
+}
+
+// nearly is the guess of an entry whose warnings stay.
+const nearly = "guess: may be a misspelling of "
+
+// says reports whether a draft has a guess with some words at an entry.
+func says(text, entry, what string) bool {
+	name, _, _ := strings.Cut(entry, ".")
+	head, _, _ := strings.Cut(text, "\n  "+name+":\n")
+	return strings.Contains(head[strings.LastIndex(head, "\n\n")+1:], what)
 }
 
 // sum returns the keys and bytes of all parts of a draft.
@@ -215,7 +229,7 @@ func TestMergesHold(t *testing.T) {
 			was[f.Code] = true
 		}
 		for _, f := range finding.Ignore(lint.Run(ks), files, lint.Rules(), lint.Rules(), time.Time{}) {
-			if !was[f.Code] {
+			if !was[f.Code] && !says(string(once), f.Entry, nearly) {
 				t.Fatalf("lint: %s %s: %s\n%s", f.Code, f.Entry, f.Message, once)
 			}
 		}

@@ -108,7 +108,17 @@ func TestRecognised(t *testing.T) {
 		"two types": {slices.Concat(lines(20, "a:b:# hash"), lines(1, "a:b:7 list")),
 			"of another type than the others of a:b:{b_id}: a mistake?", ""},
 		"many bad ones": {slices.Concat(lines(20, "a:b:# hash"), lines(10, "a:b:1# list")),
-			"keys of several types under one pattern", "key: a:b"},
+			"keys of several types under one pattern: 20 of type hash, 10 of type list", "key: a:b"},
+		"nearly all of one type": {slices.Concat(lines(380, "a:b:# hash"), lines(19, "a:b:2# list"), lines(1, "a:b:3# zset")),
+			"  # guess: 19 of the keys are of type list: they belong to something else\n  # guess: 1 of the keys is of type " +
+				"zset: it belongs to something else\n  b:\n    key: a:b:{b_id}\n    type: hash", "several types"},
+		"a TTL of one type": {slices.Concat(lines(380, "cache:# string 1h"), lines(20, "cache:2# list")),
+			"type: cache\n    ttl: 1h", "do they leak"},
+		"fewer of one type": {slices.Concat(lines(360, "a:b:# hash"), lines(20, "a:b:2# list"), lines(1, "a:b:3# zset")),
+			"keys of several types under one pattern: 360 of type hash, 20 of type list, 1 of type zset", "key: a:b"},
+		"one of another type that is not named": {slices.Concat(sessions("s:%032x", source.Hash, "a", "b"),
+			lines(1, "s:0123456789abcdef0123456789abcdef list")),
+			"  # guess: 1 of the keys is of type list: it belongs to something else", "several types"},
 		"a TTL forgotten": {slices.Concat(lines(40, "a:b:# string 1h"), lines(1, "a:b:7")),
 			"guess: 1 of 41 keys never expire, the others within 1h: do they leak?", "ttl: 1h"},
 	}
@@ -226,5 +236,62 @@ func TestTypoOfDeclared(t *testing.T) {
 	if len(d.Entries) > 0 || d.Known.Keys != 4 || len(left) != 2 || !strings.Contains(strings.Join(left, "\n"),
 		"a typo of album? album:{id} has it") || !strings.Contains(strings.Join(left, "\n"), "it is nearly dau:{day}") {
 		t.Errorf("%v\n%s", left, d.YAML())
+	}
+}
+
+// A word that is nearly another one is a probable typo by its share of the keys, however many they are; with a
+// larger share it is drafted, and marked. What may be a typo has no line that silences a warning.
+func TestTyposByShare(t *testing.T) {
+	const guess = "  # guess: may be a misspelling of cache: cache:item:{item_id} has it, with "
+	for name, c := range map[string]struct {
+		right, wrong int
+		declared     bool
+		left         string // "": drafted, with want before its name
+		want         string
+	}{
+		"five":                  {100, 5, false, "cahce:item:{cahce_id}: 5 keys", ""},
+		"a hundredth":           {3000, 30, false, "cahce:item:{cahce_id}: 30 keys", ""},
+		"more":                  {3000, 31, false, "", guess + "3,000 keys\n  cahce_item:\n"},
+		"an eighth":             {80, 10, false, "", guess + "80 keys\n  cahce_item:\n"},
+		"no fewer":              {60, 10, false, "", "\n  # 10 keys, 1000 B\n  cahce_item:\n"},
+		"declared, five":        {10, 5, true, "cahce:item:{cahce_id}: 5 keys", ""},
+		"declared, a hundredth": {3000, 30, true, "cahce:item:{cahce_id}: 30 keys", ""},
+		"declared, more": {3000, 31, true, "", "  # guess: may be a misspelling of cache: cache:item:{n} has it, with 3,000 " +
+			"keys\n  item_by_cahce:\n"},
+		"declared, and none is there": {0, 31, true, "",
+			"  # guess: may be a misspelling of cache: cache:item:{n} has it\n  item_by_cahce:\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := infer.Options{}
+			declaration := []byte("keywright: 1\npackage: p\nowner: o\nowns: [\"cache:*\"]\nkeys:\n  item: {key: " +
+				"\"cache:item:{n}\", type: string, ttl: 30m}\n")
+			if c.declared {
+				options.Known = loaded(t, declaration)
+			}
+			in, err := infer.New(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Add(slices.Concat(lines(c.right, "cache:item:# string 30m"), lines(c.wrong, "cahce:item:# string 30m")))
+			d := in.Draft()
+			text := string(d.YAML())
+			if c.declared {
+				merged, err := d.Merge(declaration)
+				if err != nil {
+					t.Fatal(err)
+				}
+				loaded(t, merged)
+				text = string(merged)
+			}
+			var left []string
+			for _, l := range d.Left {
+				left = append(left, l.String())
+			}
+			if sum(d) != d.All || strings.Contains(text, "key: cahce") == (c.left != "") || !strings.Contains(text, c.want) ||
+				strings.Contains(text, "keywright:ignore") || !strings.HasPrefix(strings.Join(left, "\n"), c.left) ||
+				c.left != "" && !strings.HasSuffix(left[0], "has it") {
+				t.Errorf("left are %q of\n%s", left, text)
+			}
+		})
 	}
 }

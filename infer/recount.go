@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -50,9 +51,10 @@ type tally struct {
 
 // belonging represents the keys of one entry or glob.
 type belonging struct {
-	*tree.Group       // the main key's
-	all         Count // and those that a construct brings along
-	noTTL       int64 // of all
+	*tree.Group                             // the main key's
+	kinds       map[source.Kind]*tree.Group // these by type; nil while they have one
+	all         Count                       // and those that a construct brings along
+	noTTL       int64                       // of all
 	names       [source.Kinds][][]byte
 	shapes      map[*tree.Group]bool // of the tree, that these keys are in
 	looked      map[int32]bool       // samples that values of these keys are in
@@ -91,7 +93,7 @@ func (d *Draft) tally(targets []keyspace.Target) *tally {
 }
 
 // maxApart says how many keys of another type than the rest of an entry's are
-// declared one by one.
+// declared one by one at most.
 const maxApart = 8
 
 func (t *tally) add(item int, name []byte, f *tree.Fact, shape *tree.Group) {
@@ -112,7 +114,7 @@ func (t *tally) add(item int, name []byte, f *tree.Fact, shape *tree.Group) {
 	if item != match.None && t.targets[item].Key != nil && t.targets[item].Key.Derived {
 		return
 	}
-	b.Count(name, f)
+	b.count(name, f)
 	b.shapes[shape] = true
 	if f.Sample >= 0 {
 		b.looked[f.Sample] = true
@@ -120,6 +122,22 @@ func (t *tally) add(item int, name []byte, f *tree.Fact, shape *tree.Group) {
 	if len(b.names[f.Kind]) <= maxApart {
 		b.names[f.Kind] = append(b.names[f.Kind], name)
 	}
+}
+
+// count counts a main key, and those of each type by themselves from the second type on.
+func (b *belonging) count(name []byte, f *tree.Fact) {
+	if b.kinds == nil && b.Keys > b.Kinds[f.Kind] {
+		one := *b.Group
+		b.kinds = map[source.Kind]*tree.Group{b.Kind(): &one}
+	}
+	b.Count(name, f)
+	if b.kinds == nil {
+		return
+	}
+	if b.kinds[f.Kind] == nil {
+		b.kinds[f.Kind] = tree.NewGroup()
+	}
+	b.kinds[f.Kind].Count(name, f)
 }
 
 // redescribe describes an entry by what was counted. It says whether that makes
@@ -130,10 +148,6 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []tree.Sample) bool {
 		return true
 	}
 	e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.Example
-	if d.last && b.Keys != b.Kinds[b.Kind()] {
-		d.drop(e, "keys of several types under one pattern")
-		return true
-	}
 	if d.splitOddKinds(e, b) {
 		return true
 	}
@@ -159,7 +173,9 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []tree.Sample) bool {
 }
 
 // splitOddKinds declares the few keys that are of another type than the others by
-// themselves. An entry with many of them is left: it is two things.
+// themselves. Where they are more, or cannot be declared so, the entry stays if nearly
+// all its keys have one type, and says which others have not. An entry of which fewer
+// have is left: it is two things.
 func (d *Draft) splitOddKinds(e *Entry, b *belonging) bool {
 	most := b.Kind()
 	odd := b.Keys - b.Kinds[most]
@@ -175,24 +191,52 @@ func (d *Draft) splitOddKinds(e *Entry, b *belonging) bool {
 		}
 	}
 	slices.Sort(names)
-	if odd > maxApart || e.path.Sep == "" && len(e.path.Segments) == 1 && path.IsLiteral(e.path.Segments[0].Shape) {
-		d.drop(e, "keys of several types under one pattern")
+	literal := e.path.Sep == "" && len(e.path.Segments) == 1 && path.IsLiteral(e.path.Segments[0].Shape)
+	switch {
+	case !d.last && odd <= maxApart && !literal && !slices.ContainsFunc(names, d.cannotDeclare):
+		for _, name := range names {
+			d.declareKey(e, name)
+		}
 		return true
+	case mostlyOneKind(b.Group) && !literal:
+		b.TTL, b.Most = b.kinds[most].TTL, b.kinds[most].Most // what the entry says is of its type
+		return false
 	}
-	for _, name := range names {
-		d.declareKey(e, name)
-	}
+	d.drop(e, severalTypes(b.Group))
 	return true
+}
+
+// mostlyOneKind reports whether nearly all keys have one type: the others are mistakes then.
+func mostlyOneKind(g *tree.Group) bool { return float64(g.Kinds[g.Kind()]) >= oneKind*float64(g.Keys) }
+
+// oneKind is the share of keys that have the type of their entry at least.
+const oneKind = 0.95
+
+// severalTypes says why an entry is left, with how many keys are of which type.
+func severalTypes(g *tree.Group) string {
+	var kinds []source.Kind
+	for kind, n := range g.Kinds {
+		if n > 0 {
+			kinds = append(kinds, source.Kind(kind))
+		}
+	}
+	slices.SortStableFunc(kinds, func(x, y source.Kind) int { return cmp.Compare(g.Kinds[y], g.Kinds[x]) })
+	var parts []string
+	for _, kind := range kinds {
+		parts = append(parts, grouped(g.Kinds[kind])+" of type "+kind.String())
+	}
+	return "keys of several types under one pattern: " + strings.Join(parts, ", ")
+}
+
+// cannotDeclare reports whether a key cannot be declared by its name.
+func (d *Draft) cannotDeclare(name string) bool {
+	return len(name) > maxPatternName || tree.HasClass(name) || holdsToken(name) || slices.ContainsFunc(d.Entries,
+		func(o *Entry) bool { return o.literal == name })
 }
 
 // declareKey declares one key by its name.
 func (d *Draft) declareKey(e *Entry, name string) {
 	p := &path.Path{Segments: []path.Segment{{Shape: name}}, Group: tree.NewGroup()}
-	if len(name) > maxPatternName || tree.HasClass(name) || holdsToken(name) || slices.ContainsFunc(d.Entries,
-		func(o *Entry) bool { return o.literal == name }) {
-		d.drop(e, "keys of several types under one pattern")
-		return
-	}
 	one := &Entry{Name: "new", path: p, tokens: p.Tokens(), literal: name}
 	one.notes = []string{"of another type than the others of " + e.Pattern + ": a mistake?"}
 	one.Pattern = path.Spell(one.tokens)

@@ -156,7 +156,7 @@ func (e *Entry) write(w *writer, d *Draft) {
 	if e.Source != "" {
 		w.line("  # %s", finding.Printable(e.Source))
 	}
-	if len(e.silenced) > 0 {
+	if len(e.silenced) > 0 && !e.near {
 		w.line("  # keywright:ignore %s the keys are called so", strings.Join(e.silenced, ", "))
 	}
 	w.line("  %s:", e.Name)

@@ -80,9 +80,17 @@ func (c *context) stranded() {
 		}
 		fix, order := "", ""
 		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
-			fix = `add was: ["` + old.Pattern.String() + `"]`
-			if way := renaming(new.Entry); way.order != "" {
-				order = "there is none without `was`. With it: " + way.order
+			way := renaming(new.Entry)
+			switch f := c.former(old, new); {
+			case f.was == "":
+				fix, order = fixOfEntries, orderOfEntries
+			case f.was != old.Pattern.String():
+				fix, order = "add "+f.at("")+newTypeUnderWas, orderOfFormer
+			default:
+				fix = "add " + f.at("")
+				if way.order != "" {
+					order = "there is none without `was`. With it: " + way.order
+				}
 			}
 		}
 		if word := given(old); word != "" && old.Pattern.String() != new.Pattern.String() {
@@ -91,8 +99,12 @@ func (c *context) stranded() {
 			order = orderOfRole
 		}
 		if cause := c.changedVar(old.Pattern, new.Pattern); cause != "" {
-			fix, order = "let the var "+cause+
-				" take what is stored until no key has it; a pattern under was has the new type, too", orderOfVars
+			fix, order = "let the var "+cause+" take what is stored until no key has it", orderOfVars
+			if f := c.former(old, new); f.was != "" && old.Role == "" {
+				fix += "; or write " + f.at(" at "+new.Name) + ", and so at each entry that is named here" + newTypeUnderWas
+			} else {
+				fix += "; a pattern under was has the new type, too"
+			}
 		}
 		if index {
 			fix, order = "rewrite the items that have such a value, and delete the keys of the index that are left",

@@ -13,8 +13,9 @@ var rules = []rule{
 		Summary: "Keys of an entry do not match its new pattern",
 		Explain: "A key that was written under the old pattern, such as the one shown, belongs to no entry any more: " +
 			"generated code does not find it, an audit calls it unknown, and if it has no TTL it stays for ever. With the old " +
-			"pattern under `was` it is a legacy key that a migration can rename. A placeholder whose unit changes from " +
-			"`unix_s` to `unix_ms` strands keys, too: the digits of the one match the other and mean another time.",
+			"pattern under `was` it is a legacy key that a migration can rename. A var has its new type under `was`, too: " +
+			"where it changed, the old pattern needs a var of another name with the old type. A placeholder whose unit changes " +
+			"from `unix_s` to `unix_ms` strands keys, too: the digits of the one match the other and mean another time.",
 		Fix: "add the old pattern to was, and remove it when an audit finds no legacy keys"}, Key,
 		"there is none without `was`. With it: code that knows both names, then rename what is there, then drop `was`",
 		(*context).stranded},

@@ -1,11 +1,15 @@
 package breaking
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 )
 
@@ -79,5 +83,76 @@ func TestAnIndexThatMovesIsOneFinding(t *testing.T) {
 		loaded(t, file("keys:\n  "+strings.Replace(memo, "mi:{k}", "mj:{k}", 1))))
 	if len(found) != 1 || found[0].Code != "KW615" {
 		t.Error(found)
+	}
+}
+
+// TestAFixThatIsWrittenEndsTheFinding: what KW601 says is to be added is added, and no key of the old pattern is
+// unknown then, although the types of its placeholders changed with it.
+func TestAFixThatIsWrittenEndsTheFinding(t *testing.T) {
+	const either = "let the var v take what is stored until no key has it; or write was: [\"a:{v_was}\"] at a, and v_was: "
+	for name, c := range map[string]struct {
+		oldVars, vars, old, new string
+		fix                     string // what begins it
+	}{
+		"the pattern": {"v: hex 32", "v: hex 32", `key: "a:{v}", type: set, ttl: 1h`, `key: "b:{v}", type: set, ttl: 1h`,
+			`add was: ["a:{v}"]`},
+		"both": {"v: hex 32", "v: hex 40", `key: "a:{v}", type: set, ttl: 1h`, `key: "b:{v}", type: set, ttl: 1h`,
+			`add was: ["a:{v_was}"], and v_was: hex 32 under vars`},
+		"both, with a was that does not do": {"v: hex 32", "v: hex 40", `key: "a:{v}", type: set, ttl: 1h`,
+			`key: "b:{v}", was: ["a:{v}"], type: set, ttl: 1h`, `add was: ["a:{v_was}"], and v_was: hex 32 under vars`},
+		"a name that is taken": {"v: hex 32, w: date", "v: hex 40, w: date, v_was: int",
+			`key: "a:{w}:{v}", type: set, ttl: 1h`, `key: "b:{w}:{v}:{v_was}", type: set, ttl: 1h`,
+			`add was: ["a:{w}:{v_was_was}"], and v_was_was: hex 32 under vars`},
+		"a var that is there": {"v: hex 32", "v: hex 40, v_was: hex 32", `key: "a:{v}", type: set, ttl: 1h`,
+			`key: "b:{v}", type: set, ttl: 1h`, `add was: ["a:{v_was}"]`},
+		"two vars": {`v: hex 32, w: "/[a-f]{3}/"`, `v: hex 40, w: "/[a-e]{3}/"`, `key: "{#a:{v}}:{w}", type: set, ttl: 1h`,
+			`key: "{#b:{v}}:{w}", type: set, ttl: 1h`,
+			`add was: ["{#a:{v_was}}:{w_was}"], and v_was: hex 32, w_was: "/[a-f]{3}/" under vars`},
+		"a text": {"", "v: hex 8", `key: "a:{v}", type: set, ttl: 1h`, `key: "b:{v}", type: set, ttl: 1h`,
+			`add was: ["a:{v_was}"], and v_was: text under vars`},
+		"an entity": {"v: hex 32", "v: hex 40",
+			`key: "a:{v}", type: entity, fields: {k: text}, ttl: 1h, expiry: x, ledger: y, sweep: z`,
+			`key: "b:{v}", type: entity, fields: {k: text}, ttl: 1h, expiry: x, ledger: y, sweep: z`,
+			`add was: ["a:{v_was}"], and v_was: hex 32 under vars`},
+		"a lock": {"v: hex 32", "v: hex 40", `key: "a:{v}", type: lock, ttl: 1h`, `key: "b:{v}", type: lock, ttl: 1h`,
+			`add was: ["a:{v_was}"], and v_was: hex 32 under vars`},
+		"a queue": {"v: high|mid|low", "v: high|low", `key: "a:{v}", type: queue, order: v, value: text, ttl: none`,
+			`key: "b:{v}", type: queue, order: v, value: text, ttl: none`, fixOfEntries},
+		"the var": {"v: hex 32", "v: hex 40", `key: "a:{v}", type: set, ttl: 1h`, `key: "a:{v}", type: set, ttl: 1h`,
+			either + `hex 32 under vars, and so at each entry`},
+		"the var, in part": {"v: int 1..", "v: int 5..", `key: "a:{v}", type: set, ttl: 1h`,
+			`key: "a:{v}", type: set, ttl: 1h`,
+			either + `int 1.. under vars`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			declared := func(vars, entry string) *keyspace.Keyspace {
+				return loaded(t, "keywright: 1\nowner: o\nvars: {"+vars+"}\nkeys: {a: {"+entry+"}}\n")
+			}
+			found := func(vars, entry string) *finding.Finding {
+				out := Run(declared(c.oldVars, c.old), declared(vars, entry), Key)
+				if i := slices.IndexFunc(out, func(f finding.Finding) bool { return f.Code == "KW601" }); i >= 0 {
+					return &out[i]
+				}
+				return nil
+			}
+			f := found(c.vars, c.new)
+			if f == nil || f.Order == "" || !strings.HasPrefix(f.Fix, c.fix) {
+				t.Fatalf("want %q: %+v", c.fix, f)
+			}
+			parts := regexp.MustCompile(`was: (\[.*?\])(?: at a)?(?:, and (.*) under vars)?`).FindStringSubmatch(f.Fix)
+			if (parts == nil) != (c.fix == fixOfEntries) {
+				t.Fatalf("%+v", f)
+			}
+			if parts == nil {
+				return
+			}
+			vars, entry := strings.Trim(c.vars+", "+parts[2], ", "), c.new+", was: "+parts[1]
+			if strings.Contains(c.new, "was: [") {
+				entry = regexp.MustCompile(`was: \[.*?\]`).ReplaceAllLiteralString(c.new, "was: "+parts[1])
+			}
+			if again := found(vars, entry); again != nil {
+				t.Errorf("%s does not end it: %+v", f.Fix, again)
+			}
+		})
 	}
 }

@@ -16,16 +16,17 @@ import (
 
 // Family is words that keys have, and what they are of.
 type Family struct {
-	Words []string // one for each segment, "" for data
-	Sep   string
-	Keys  int64 // 0: of a known declaration, which needs none
-	Name  string
+	Words    []string // one for each segment, "" for data
+	Sep      string
+	Keys     int64 // as far as they are counted
+	Name     string
+	Declared bool // in a known declaration, which needs no keys
 }
 
-// KnownFamily returns that of a declared pattern.
-func KnownFamily(k *keyspace.Key) Family {
+// KnownFamily returns that of a declared pattern with so many keys.
+func KnownFamily(k *keyspace.Key, keys int64) Family {
 	text := k.Pattern.String()
-	f := Family{Name: text, Sep: ":"}
+	f := Family{Name: text, Sep: ":", Keys: keys, Declared: true}
 	for _, sep := range []string{":", "/", "|"} {
 		if strings.Contains(text, sep) {
 			f.Sep = sep
@@ -46,24 +47,27 @@ func KnownFamily(k *keyspace.Key) Family {
 const (
 	minTypo  = 4
 	typoKeys = 8
-	mostTypo = 5 // keys with one
+	mostTypo = 5   // keys with one
+	rareTypo = 100 // times more keys, of more keys with one than that
 )
 
-// TypoOf finds a family that this path differs from in one letter of one word.
-func (p *Path) TypoOf(families []Family) (word, of string) {
-	if p.Keys > mostTypo {
-		return "", ""
-	}
+// TypoOf finds a family that this path differs from in one letter of one word. It is sure where the path has few keys,
+// or a small share of those of the family; else it may be a typo.
+func (p *Path) TypoOf(families []Family) (word string, of Family, sure bool) {
 	for _, f := range families {
-		if f.Sep != p.Sep && !(f.Sep == ":" && p.Sep == "") || len(f.Words) != len(p.Segments) || f.Keys > 0 &&
-			f.Keys < typoKeys*p.Keys {
+		likely := f.Declared || f.Keys >= typoKeys*p.Keys
+		sure := likely && p.Keys <= mostTypo || f.Keys >= rareTypo*p.Keys
+		if f.Sep != p.Sep && !(f.Sep == ":" && p.Sep == "") || len(f.Words) != len(p.Segments) || !likely ||
+			!sure && word != "" {
 			continue
 		}
-		if w := p.differsBy(f); w != "" {
-			return w, f.Name
+		if w := p.differsBy(f); w != "" && sure {
+			return w, f, true
+		} else if w != "" {
+			word, of = w, f
 		}
 	}
-	return "", ""
+	return word, of, false
 }
 
 // differsBy returns the word of a family that the path has with a letter wrong.
@@ -129,7 +133,7 @@ func (p *Path) SlipOf(paths []*Path) *Path {
 // is in place of its placeholders is not of their types.
 func (p *Path) SlipOfKnown(families []Family) string {
 	for _, f := range families {
-		if f.Keys > 0 || p.Keys > mostTypo || f.Sep != p.Sep || len(f.Words) != len(p.Segments) {
+		if !f.Declared || p.Keys > mostTypo || f.Sep != p.Sep || len(f.Words) != len(p.Segments) {
 			continue
 		}
 		words := 0

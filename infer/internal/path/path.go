@@ -20,6 +20,7 @@ type Path struct {
 	Segments []Segment
 	Origins  []*tree.Group // of the tree, whose keys these are
 	Software string        // that keeps these keys
+	Near     string        // what a word of it may be a misspelling of, and where that is
 	*tree.Group
 }
 

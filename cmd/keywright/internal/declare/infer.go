@@ -53,6 +53,12 @@ were read, finds nothing but the keys that it does not declare: probable typos
 (album, albun), keys that are nearly those of a family (dau:2026-13-45) and names
 with nothing in common. They are listed at its end, and standard error says which
 share of keys and bytes is drafted. The first lines say how many values were read.
+A family of which at least 95 % of the keys have one type is drafted with it; a
+guess counts the others by type, and an audit finds them. A family without such a
+type is not drafted: its line at the end counts the keys of each.
+A word that is a letter away from that of a family is a probable typo if it has
+five keys at most, or a hundredth of the family's. With more keys it is drafted
+with the guess that it may be a misspelling; what lint says of it is not silenced.
 Counts are exact. More than 131,072 keys are read twice for that; what cannot be
 read twice (standard input) has counts near the truth, and says "about".
 
@@ -226,7 +232,9 @@ func sayDrafted(a *cli.App, d *infer.Draft, sum source.Summary, err error, merge
 	a.Say("drafted %s from %s%s of %s", entries(len(d.Entries)), terminal.Plural(d.All.Keys, "key"), seen,
 		finding.Printable(sum.Server))
 	var ours, foreign, left infer.Count
+	var odd int64
 	for _, e := range d.Entries {
+		odd += e.Odd
 		ours.Keys, ours.Bytes = ours.Keys+e.Keys, ours.Bytes+e.Bytes
 	}
 	for _, f := range d.Foreign {
@@ -243,6 +251,9 @@ func sayDrafted(a *cli.App, d *infer.Draft, sum source.Summary, err error, merge
 			a.Say("  %-18s %s%s", part.what, about, share(part.Count, d.All))
 		}
 	}
+	if odd > 0 {
+		a.Say("  of what is drafted, %s%s of another type than the entry: a guess counts them", about, areKeys(odd))
+	}
 	for i, l := range d.Left {
 		if !merged {
 			break
@@ -253,6 +264,14 @@ func sayDrafted(a *cli.App, d *infer.Draft, sum source.Summary, err error, merge
 		}
 		a.Say("  not declared: %s", finding.Printable(l.String()))
 	}
+}
+
+// areKeys returns a number of keys with its verb.
+func areKeys(n int64) string {
+	if n == 1 {
+		return "1 key is"
+	}
+	return terminal.Count(n) + " keys are"
 }
 
 // share returns a part of all keys and bytes.

@@ -60,10 +60,13 @@ func Duration(d time.Duration) string {
 	return out
 }
 
-// Percent returns a share of one.
+// Percent returns a share of one. What is not nothing is not "0.0%", and what is not all not "100.0%".
 func Percent(share float64) string {
-	if share > 0 && share < 0.0005 {
+	switch {
+	case share > 0 && share < 0.0005:
 		return "<0.1%"
+	case share >= 0.9995 && share < 1:
+		return ">99.9%"
 	}
 	return fmt.Sprintf("%.1f%%", 100*share)
 }

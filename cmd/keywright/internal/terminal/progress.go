@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -116,7 +117,7 @@ func (s State) String() string {
 	line := Count(s.Done) + " " + s.What
 	if s.Total > 0 {
 		line = fmt.Sprintf("%s of %s %s (%.0f%%)", Count(s.Done), Count(s.Total), s.What,
-			min(100, 100*float64(s.Done)/float64(s.Total)))
+			math.Floor(min(100, 100*float64(s.Done)/float64(s.Total)))) // 100% is all
 	}
 	line += ", " + Count(int64(rate)) + "/s"
 	if left := s.Total - s.Done; s.Total > 0 && left > 0 && rate > 1 {

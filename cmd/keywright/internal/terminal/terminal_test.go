@@ -73,7 +73,9 @@ func TestFigures(t *testing.T) {
 		{Duration(3 * time.Second), "3s"},
 		{Duration(75 * time.Second), "1m15s"}, {Duration(59 * time.Minute), "59m"}, {Duration(26 * time.Hour), "1d2h"},
 		{Duration(400 * 24 * time.Hour), "400d"}, {Duration(24*time.Hour - 1), "23h"},
-		{Percent(0), "0.0%"}, {Percent(0.0001), "<0.1%"}, {Percent(1), "100.0%"},
+		{Percent(0), "0.0%"}, {Percent(0.0001), "<0.1%"}, {Percent(1), "100.0%"}, {Percent(0.9996), ">99.9%"},
+		{Percent(0.9994), "99.9%"}, {Percent(1.5), "150.0%"},
+		{State{What: "keys", Done: 999, Total: 1000}.String(), "999 of 1,000 keys (99%), 999,000/s, 0ms left"},
 		{Plural(1, "key"), "1 key"}, {Plural(0, "key"), "0 keys"}, {Plural(2000, "key"), "2,000 keys"},
 	} {
 		if c.got != c.want {
