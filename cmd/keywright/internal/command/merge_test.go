@@ -164,6 +164,7 @@ func TestPartsThatDoNotFit(t *testing.T) {
 	m.run(0, "audit dump.rdb --part 1/2 -o partial > 1.part")
 	m.run(0, "audit dump.rdb --part 2/2 -o partial > 2.part")
 	m.run(0, "audit -u "+one.URL()+" --top 3 -o partial > top.part")
+	m.run(0, "audit -u "+one.URL()+"/1 -o partial > db.part")
 	text, err := os.ReadFile("one.part")
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +183,7 @@ func TestPartsThatDoNotFit(t *testing.T) {
 		{"merge 1.part --parts 3", "there are 2 of them, not 3"},
 		{"merge one.part top.part --parts 2",
 			"top.part is of an audit with another declaration or other flags than one.part"},
+		{"merge one.part db.part --parts 2", "db.part is of database 1 and one.part of -1 (-1: all)"},
 		{"merge one.part --parts 1 -f other.yaml", "one.part is of another declaration"},
 		{"merge newer.part --parts 1", "newer.part is of another version of keywright"},
 		{"merge program.part --parts 1", "program.part is of another version of keywright"},

@@ -49,6 +49,12 @@ keys:
 		!strings.Contains(errs, "2 things wrong") {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
+	s.Do("ACL", "SETUSER", "blind", "on", ">secret", "~*", "+@all", "-info")
+	blind := strings.Replace(s.URL(), "redis://", "redis://blind:secret@", 1)
+	if code, _, errs := run(blind, "table"); code != cli.ExitRefused || !strings.Contains(errs, "acl print --self") ||
+		!strings.Contains(errs, strings.TrimPrefix(s.URL(), "redis://")+": NOPERM") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
 	s.Kill()
 	if code, out, errs := run(s.URL(), "table"); code != cli.ExitUnreachable {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)

@@ -164,6 +164,10 @@ const maxNotes = 100
 
 // Add takes one file.
 func (o *merging) Add(file string, p *partial, state []byte) error {
+	if p.Asked != o.asked && p.Options.DB != o.db {
+		return cli.Usage("make all parts with the same database, or of all: parts of one audit are of other shards or slots",
+			"%s is of database %d and %s of %d (-1: all)", file, p.Options.DB, o.first, o.db)
+	}
 	if p.Asked != o.asked {
 		return cli.Usage("make all parts with the same declaration and flags",
 			"%s is of an audit with another declaration or other flags than %s", file, o.first)

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -84,7 +85,12 @@ func status(ctx context.Context, a *cli.App, output string) error {
 		return cli.ServerFailure(err)
 	}
 	if f := st.Shards.Failed; f != nil {
-		return &cli.Exit{Code: cli.ExitUnreachable, Message: a.HideSecrets(f.What), Hint: "look at the server and at -u"}
+		out := &cli.Exit{Code: cli.ExitUnreachable, Message: config.String() + ": " + a.HideSecrets(f.What),
+			Hint: "look at the server and at -u"}
+		if strings.Contains(f.What, "NOPERM") {
+			out.Code, out.Hint = cli.ExitRefused, "`keywright acl print --self` prints a user that may read what status needs"
+		}
+		return out
 	}
 	report := statusOf(t, &st, gaps, a.Now())
 	if output == "json" {
