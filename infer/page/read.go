@@ -225,22 +225,23 @@ func (c *collector) sentence(l string, line int, section string) {
 	s := only(l)
 	list := markdown.Spans(l)
 	c.typed(l, s, line, section)
+	shares := c.shared(l, line, section)
 	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
 		return
 	}
 	about := markdown.CodeSpan.ReplaceAllString(l, "")
 	if s == "" {
 		m := markdown.CodeSpan.FindStringIndex(l)
-		if typ, ttl := typeNear(l[m[1]:]), wording.TTLIn(about, false, 0); typ != "" || ttl != "" {
+		ttl, _ := c.lifeOf(l, list[0], line, section)
+		if typ := typeNear(l[m[1]:]); typ != "" || ttl != "" {
 			c.Add(list[0], mention.Mention{Place: mention.Maybe, Line: line, Section: section, Type: typ, TTL: ttl,
 				Quoted: wording.IsExample(l[:m[0]])})
 		}
 		return
 	}
 	at := mention.Mention{Line: line, Section: section, MaxLen: wording.MaxLen(about)}
-	at.TTL = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
-	if at.TTL == "" {
-		at.TTL, at.Weak = wording.TTLIn(about, false, 0), true
+	if shares == nil && !bullet.MatchString(l) {
+		at.TTL, at.Weak = c.lifeOf(l, s, line, section)
 	}
 	at.Quoted = wording.IsExample(l[:strings.Index(l, s)])
 	for i, m := range markdown.CodeSpan.FindAllStringIndex(l, -1) {
@@ -256,5 +257,33 @@ func (c *collector) sentence(l string, line int, section string) {
 		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(about)
 		at.Doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
+	if shares != nil {
+		at.TTL, at.Weak = shares[s], false
+	}
 	c.Add(s, at)
+}
+
+// lifeOf returns the TTL that a text with one key gives, and whether another sentence than that with the key does. One
+// that goes on about the key and says another TTL contradicts it; a time of something else is passed over.
+func (c *collector) lifeOf(l, key string, line int, section string) (ttl string, weak bool) {
+	at := strings.Index(l, key)
+	ttl = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, key), ""), false, 0)
+	from, joined := 0, false // joined: a semicolon is before it
+	for _, m := range append(sentenceEnd.FindAllStringIndex(l, -1), []int{len(l), len(l)}) {
+		part, apart := l[from:m[1]], at < from || at >= m[1]
+		if other := wording.TTLIn(part, false, 0); apart && other != "" {
+			switch {
+			case wording.HasOtherSubject(part, key), !joined && wording.IsOfAnother(part, key):
+				c.Pass(line, part, "the time may be of something else than "+key)
+			case ttl == "":
+				ttl, weak = other, true
+			case ttl != other && wording.GoesOn(part):
+				for _, t := range []string{ttl, other} {
+					c.Add(key, mention.Mention{Place: mention.Maybe, Line: line, Section: section, TTL: t})
+				}
+			}
+		}
+		from, joined = m[1], strings.HasPrefix(l[m[0]:], ";") || strings.HasPrefix(l[m[0]:], "；")
+	}
+	return ttl, weak
 }

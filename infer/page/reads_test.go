@@ -262,6 +262,67 @@ func TestSentences(t *testing.T) {
 	})
 }
 
+// TestSeveralKeysOfASentence: a time is of the nearest key before it that a part of the sentence is about, and of the
+// keys that are joined with it.
+func TestSeveralKeysOfASentence(t *testing.T) {
+	reads(t, []pageRow{
+		{"The hash `stock:{sku}` lives for one day, the set `stock:low` never expires.", []string{
+			"1 stock:low set none",
+			"1 stock:{sku} hash 1d",
+		}},
+		{"The string `otp:{phone}` lives for 5 minutes, the hash `user:{id}` for 30 days.", []string{
+			"1 otp:{phone} string 5m",
+			"1 user:{id} hash 30d",
+		}},
+		{"We keep `audit:{day}` (stream) 90 days and `audit:index` (set) forever.", []string{
+			"1 audit:{day} stream 90d",
+			"1 audit:index set none",
+		}},
+		{"`user:{id}` and `post:{id}` live for 2 hours.", []string{"1 user:{id}  2h", "1 post:{id}  2h"}},
+		{"`pay:{id}` and `ship:{id}` are hashes that live 7 and 3 days.", []string{
+			"1 pay:{id}",
+			"1 ship:{id}",
+			"1 not `pay:{id}` and `ship:{id}` are hashes that live 7 and 3 days.: it gives several times to several keys",
+		}},
+		{"The hash `stock:{sku}`, which mirrors the hash `wh:low`, lives for 1 day.", []string{"1 stock:{sku} hash 1d",
+			"1 not wh:low: nothing else on the page begins like it"}},
+	})
+}
+
+// TestTimesOfSomethingElse: a time in a later sentence is the key's TTL if the sentence goes on about the key. Otherwise
+// it is passed over, and two that differ are none.
+func TestTimesOfSomethingElse(t *testing.T) {
+	const other = ": the time may be of something else than "
+	reads(t, []pageRow{
+		{"The list `mail:out:{lane}` is drained by a worker. The worker has a timeout of 90 seconds.", []string{
+			"1 mail:out:{lane} list",
+			"1 not The worker has a timeout of 90 seconds." + other + "mail:out:{lane}",
+		}},
+		{"The hash `price:{sku}` is written by the importer. The importer keeps its log for 30 days.", []string{
+			"1 price:{sku} hash",
+			"1 not The importer keeps its log for 30 days." + other + "price:{sku}",
+		}},
+		{"A job empties the hash `tmp:import:{id}`. It runs for 20 minutes.", []string{
+			"1 tmp:import:{id} hash",
+			"1 not It runs for 20 minutes." + other + "tmp:import:{id}",
+		}},
+		{"The hash `view:{id}` is read often. Clients cache it for 10 seconds.", []string{
+			"1 view:{id} hash",
+			"1 not Clients cache it for 10 seconds." + other + "view:{id}",
+		}},
+		{"The hash `cart:{id}` is small; the browser keeps its cookie for 30 days.", []string{
+			"1 cart:{id} hash",
+			"1 not the browser keeps its cookie for 30 days." + other + "cart:{id}",
+		}},
+		{"The hash `menu:{id}` is cached for 10 minutes. In Redis it never expires.", []string{
+			"1 menu:{id} hash; the page gives several TTLs: 10m (line 1), none (line 1)",
+		}},
+		{"`sess:{id}` is a hash. The session lives for 30 minutes.", []string{"1 sess:{id} hash 30m"}},
+		{"`work:{id}` is a hash. The key is gone after an hour.", []string{"1 work:{id} hash 1h"}},
+		{"`lock:{id}` is a hash; cleared after 5 minutes.", []string{"1 lock:{id} hash 5m"}},
+	})
+}
+
 // TestLists: items that begin with a key explain it; several that are one are merged, and of two that a name may be
 // of both one is passed over.
 func TestLists(t *testing.T) {
