@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -124,7 +125,7 @@ func (c *collector) prose(b markdown.Block) {
 				l = m[2]
 			}
 		} else {
-			for _, sentence := range sentences(wholeSentences(b.Text, i, l)) {
+			for _, sentence := range withoutKeyless(sentences(wholeSentences(b.Text, i, l))) {
 				c.sentence(withoutCommands(sentence), line, b.Section)
 			}
 		}
@@ -148,6 +149,19 @@ func sentences(l string) []string {
 		start = at[1]
 	}
 	return append(out, l[start:])
+}
+
+// withoutKeyless puts sentences that name nothing behind the one before: they may go on about its key.
+func withoutKeyless(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if n := len(out); n > 0 && !strings.Contains(s, "`") {
+			out[n-1] += s
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // mayBeKey: two words with a colon, or more.
@@ -227,6 +241,10 @@ func (c *collector) sentence(l string, line int, section string) {
 	c.typed(l, s, line, section)
 	shares := c.shared(l, line, section)
 	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
+		if shares == nil && slices.ContainsFunc(list, hasHole) &&
+			wording.TTLIn(markdown.CodeSpan.ReplaceAllString(l, ""), false, 0) != "" {
+			c.Pass(line, l, "it names several keys, and the time may be of any of them")
+		}
 		return
 	}
 	about := markdown.CodeSpan.ReplaceAllString(l, "")

@@ -286,6 +286,13 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 		}},
 		{"The hash `stock:{sku}`, which mirrors the hash `wh:low`, lives for 1 day.", []string{"1 stock:{sku} hash 1d",
 			"1 not wh:low: nothing else on the page begins like it"}},
+		{"`cart:{id}` is a hash like `wish:{id}` and lives for 2 days.", []string{
+			"1 cart:{id}",
+			"1 wish:{id}",
+			"1 not `cart:{id}` is a hash like `wish:{id}` and lives for 2 days.: it names several keys, and the time may be " +
+				"of any of them",
+		}},
+		{"`rate:{ip}` has a field `n`. It expires after 1 hour.", []string{"1 rate:{ip}  1h"}},
 	})
 }
 

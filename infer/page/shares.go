@@ -51,7 +51,11 @@ func sharesOf(l string) []share {
 	if len(out) < 2 {
 		return nil
 	}
-	out[len(out)-1].behind = l[last:]
+	behind := l[last:]
+	if end := sentenceEnd.FindStringIndex(behind); end != nil {
+		behind = behind[:end[0]]
+	}
+	out[len(out)-1].behind = behind
 	return out
 }
 
