@@ -88,6 +88,7 @@ func (c *collector) present(l string, line int) string {
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
 func (c *collector) prose(b markdown.Block) {
+	b.Text = c.writtenOut(b)
 	indent, among := amongKeys(b.Text)
 	c.hint = ""
 	for i, l := range b.Text {
@@ -241,9 +242,8 @@ func (c *collector) sentence(l string, line int, section string) {
 	c.typed(l, s, line, section)
 	shares := c.shared(l, line, section)
 	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
-		if shares == nil && slices.ContainsFunc(list, hasHole) &&
-			wording.TTLIn(markdown.CodeSpan.ReplaceAllString(l, ""), false, 0) != "" {
-			c.Pass(line, l, "it names several keys, and the time may be of any of them")
+		if i := slices.IndexFunc(list, hasHole); shares == nil && i >= 0 {
+			c.ofSeveral(l, list[i], line, section)
 		}
 		return
 	}

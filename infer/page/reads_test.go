@@ -292,6 +292,10 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 			"1 not `cart:{id}` is a hash like `wish:{id}` and lives for 2 days.: it names several keys, and the time may be " +
 				"of any of them",
 		}},
+		{"We keep carts under `cart:{id}` (expires after 14 days) and prices in `price:{sku}`.", []string{
+			"1 cart:{id}  14d",
+			"1 price:{sku}",
+		}},
 		{"`rate:{ip}` has a field `n`. It expires after 1 hour.", []string{"1 rate:{ip}  1h"}},
 	})
 }
@@ -408,6 +412,52 @@ func TestLists(t *testing.T) {
 			"2 chat:channel:{id} channel",
 			"3 seq:{seq_id} [seq_id:/[0-9]{3,}/]",
 		}},
+	})
+}
+
+// TestPrefixesAbove: an item in code that ends in a colon is what the keys below it begin with, a label that says so of
+// the keys of its section.
+func TestPrefixesAbove(t *testing.T) {
+	reads(t, []pageRow{
+		{"- `rank:`\n" +
+			"  - `day:{date}` – zset, 35 days\n" +
+			"  - `total` – zset, no TTL\n" +
+			"- `shop:cart:` (carts)\n" +
+			"  - `{id}` – hash, 14 days\n" +
+			"- `user:{id}` – hash", []string{
+			"2 rank:day:{date} zset 35d",
+			"3 rank:total zset none",
+			"5 shop:cart:{id} hash 14d",
+			"6 user:{id} hash",
+		}},
+		{"- rank:\n" +
+			"  - day:{date} – zset, 35 days\n" +
+			"  - total – zset, no TTL", []string{
+			"2 rank:day:{date} zset 35d",
+			"3 rank:total zset none",
+		}},
+		{"- Sessions:\n" +
+			"  - sess:{id} – hash\n" +
+			"- `rank:`\n" +
+			"  - `rank:{id}` – zset", []string{
+			"2 sess:{id} hash",
+			"4 rank:{id} zset",
+		}},
+		{"# A\n\nKey prefix: `cart:v2:`\n\n" +
+			"* `{userId}` - hash - 30 days\n" +
+			"* `{userId}:total` - string - 30 days\n" +
+			"* `guest:{token}` - hash - 2 hours\n" +
+			"* See the page of carts for a note.\n\n" +
+			"# B\n\n* `user:{id}` - hash", []string{
+			"5 cart:v2:{userId} hash 30d",
+			"6 cart:v2:{userId}:total string 30d",
+			"12 user:{id} hash",
+			"7 not cart:v2:guest:{token}: a key may be of it and of cart:v2:{userId}:total (line 6), and a draft cannot " +
+				"have both",
+		}},
+		{"Prefix: `app:`\n\n| Key | TTL |\n|---|---|\n| `user:{id}` | 1h |", []string{"5 app:user:{id}  1h"}},
+		{"Prefix: `app:`\n\n| Key | TTL |\n|---|---|\n| `app:user:{id}` | 1h |\n| `post:{id}` | 1h |", []string{
+			"5 app:user:{id}  1h", "6 post:{id}  1h"}},
 	})
 }
 

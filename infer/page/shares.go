@@ -107,3 +107,15 @@ func (c *collector) shared(l string, line int, section string) map[string]string
 	}
 	return ttls
 }
+
+// ofSeveral reads a sentence of several keys and one subject: a time before the second key is of the first. One behind
+// it may be of any.
+func (c *collector) ofSeveral(l, first string, line int, section string) {
+	before, rest, _ := strings.Cut(l, "`"+first+"`")
+	until, behind, _ := strings.Cut(rest, "`")
+	if wording.TTLIn(markdown.CodeSpan.ReplaceAllString("`"+behind, ""), false, 0) != "" {
+		c.Pass(line, l, "it names several keys, and the time may be of any of them")
+	} else if ttl := wording.TTLIn(before+until, false, 0); ttl != "" {
+		c.Add(first, mention.Mention{Place: mention.Maybe, Line: line, Section: section, TTL: ttl})
+	}
+}

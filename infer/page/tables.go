@@ -152,7 +152,7 @@ func (c *collector) table(b markdown.Block) {
 			if whole := wholeKey(&r, raw, col.key); whole != "" {
 				raw = whole
 			}
-			c.Add(raw, at)
+			c.Add(c.prefix.of(b.Section)+raw, at)
 		}
 		for i, cell := range r.Cells { // examples, and keys that are named beside it
 			if i != col.key {
