@@ -35,12 +35,12 @@ func (p sectionPrefix) of(section string) string {
 // writtenOut returns the lines of a text with what their keys begin with, where an item above, or a label of the
 // section, says it. Where a key is written with it, all are meant to be.
 func (c *collector) writtenOut(b markdown.Block) []string {
-	out := b.Text
+	out, from := b.Text, 0
 	for i, l := range b.Text {
 		if m := prefixLabel.FindStringSubmatch(l); m != nil {
 			c.prefix = sectionPrefix{}
 			if !holdsKeyOf(c.lines, m[1]) {
-				c.prefix = sectionPrefix{m[1], b.Section}
+				c.prefix, from = sectionPrefix{m[1], b.Section}, i+1
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func (c *collector) writtenOut(b markdown.Block) []string {
 		out = withPrefix(out, i+1, i+1+len(below), m[2])
 	}
 	if text := c.prefix.of(b.Section); text != "" && !b.Title {
-		out = withPrefix(out, 0, len(out), text)
+		out = withPrefix(out, from, len(out), text)
 	}
 	return out
 }

@@ -111,6 +111,7 @@ func (c *collector) prose(b markdown.Block) {
 			c.labelled(l, line, b.Section) || c.typedLine(l, line, b.Section) || c.readBareLine(l, line, b.Section) {
 			continue
 		}
+		c.underHeading(l, line)
 		c.hinted(l)
 		if among && program.Depth(l) == indent && c.single(l, line, b.Section) {
 			continue

@@ -164,6 +164,7 @@ func TestLabels(t *testing.T) {
 		{"Key: user:{id}\n" +
 			"TTL: 5 fortnights", []string{
 			"1 user:{id}",
+			"2 not TTL 5 fortnights: no TTL is read of it",
 		}},
 		{"### Session\n" +
 			"\n" +
@@ -255,6 +256,10 @@ func TestSentences(t *testing.T) {
 		{"`foo:bar`", []string{"1 foo:{foo_id}, e.g. foo:bar"}},
 		{"`user:{id}` (5 min)", []string{"1 user:{id}  5m"}},
 		{"Written by `SET user:{id} 1 EX 60`, read by `GET user:{id}`.", []string{"1 user:{id} string 1m"}},
+		{"The hash `post:{id}` is kept. `old:{id}` was removed in 2024.", []string{
+			"1 post:{id} hash",
+			"1 not `old:{id}` was removed in 2024.: the line says removed in 2024",
+		}},
 		{"Formerly `user:{id}` was a hash. `post:{id}` is one.", []string{
 			"1 post:{id}",
 			"1 not Formerly `user:{id}` was a hash.: the line says Formerly",
@@ -411,6 +416,29 @@ func TestLists(t *testing.T) {
 			"1 lock:{id} lock 5s",
 			"2 chat:channel:{id} channel",
 			"3 seq:{seq_id} [seq_id:/[0-9]{3,}/]",
+		}},
+	})
+}
+
+// TestBelowHeadings: a line below a heading that is a key tells its type and its TTL.
+func TestBelowHeadings(t *testing.T) {
+	reads(t, []pageRow{
+		{"## `price:{sku}`\nHash. TTL 1 hour.\n### Monitoring\nAn alert fires after 10 minutes.", []string{
+			"1 price:{sku} hash 1h"}},
+		{"### lat:cart:abandoned\n\nSortierte Menge der Körbe. Kein TTL.", []string{"1 lat:cart:abandoned zset none"}},
+		{"## `cart:open`\nSorted set of open carts. No TTL.", []string{"1 cart:open zset none"}},
+		{"## `seen:{id}`\nSet when a user logs in. The worker runs for 5 minutes.", []string{"1 seen:{id}",
+			"2 not The worker runs for 5 minutes.: the time may be of something else than seen:{id}"}},
+	})
+}
+
+// TestTTLsThatAreNotRead: a text for a TTL that is none is listed.
+func TestTTLsThatAreNotRead(t *testing.T) {
+	reads(t, []pageRow{
+		{"| Key | TTL |\n|---|---|\n| `voucher:{id}` | end of the campaign |\n| `view:{id}` | 1h (was 2h until May) |", []string{
+			"3 voucher:{id}",
+			"4 view:{id}  1h",
+			"3 not TTL end of the campaign: no TTL is read of it",
 		}},
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
 	"github.com/keywright/keywright/infer/page/internal/mention"
@@ -65,6 +66,7 @@ func (c *collector) about(rows []markdown.Row) bool {
 			by := wording.ScaleOf(r.Cells[0], nil)
 			if last.TTL, told = wording.TTLIn(r.Cells[1], true, by), true; last.TTL == "" {
 				c.unscaled(r.Line, r.Cells[0], r.Cells[1])
+				c.untimed(r.Line, r.Cells[0], r.Cells[1])
 			}
 		case last.Type == "" && wording.SaysAny(title, wording.TypeTitles):
 			last.Type, told = wording.TypeIn(r.Cells[1]), true
@@ -87,6 +89,14 @@ func (c *collector) unscaled(line int, title, cell string) {
 	text := markdown.PlainText(cell)
 	if wording.AnyNumber.MatchString(text) {
 		c.Pass(line, title+" "+text, "the time that the number means is not certain, or below a second")
+	}
+}
+
+// untimed notes a text for a TTL that is none that is read.
+func (c *collector) untimed(line int, title, cell string) {
+	text := markdown.PlainText(cell)
+	if strings.ContainsFunc(text, unicode.IsLetter) && !wording.AnyNumber.MatchString(text) && wording.MaxLen(text) == "" {
+		c.Pass(line, strings.Trim(markdown.PlainText(title), " -*")+" "+text, "no TTL is read of it")
 	}
 }
 
@@ -136,6 +146,9 @@ func (c *collector) table(b markdown.Block) {
 					at.TTL = wording.TTLIn(cell, false, 0)
 				}
 			}
+		}
+		if at.TTL == "" && col.ttl >= 0 {
+			c.untimed(r.Line, title, r.Cell(col.ttl))
 		}
 		key := r.Cell(col.key)
 		if at.Type == "" {
