@@ -64,7 +64,7 @@ func (c *collector) item(key, rest string, line int, section string) bool {
 		return false
 	}
 	if s.Colons() == 0 || !s.Rooted() {
-		if !told || !s.HasWord() || s.Concrete() {
+		if !told || !s.HasName() || s.Concrete() {
 			return false
 		}
 		at.Place = mention.InColumn // what it is in text, and no key without that

@@ -420,6 +420,19 @@ func TestLists(t *testing.T) {
 	})
 }
 
+// TestSingleLetters: a key of single letters and placeholders is one where a table or an item says so, else it is listed.
+func TestSingleLetters(t *testing.T) {
+	reads(t, []pageRow{
+		{"| Key | Type | TTL |\n|---|---|---|\n| `u:c:{userId}` | set | 1 day |\n| `s:{id}` | hash | 2 h |", []string{
+			"3 u:c:{userId} set 1d", "4 s:{id} hash 2h"}},
+		{"- `cart:{userId}` (hash), 7 days\n- `u:{userId}` (hash), 1 day\n- `x:y:{id}` is there", []string{
+			"1 cart:{userId} hash 7d",
+			"2 u:{userId} hash 1d",
+			"3 not x:y:{id}: nothing says that it is a key",
+		}},
+	})
+}
+
 // TestBelowHeadings: a line below a heading that is a key tells its type and its TTL.
 func TestBelowHeadings(t *testing.T) {
 	reads(t, []pageRow{

@@ -296,7 +296,7 @@ func keysIn(rows []markdown.Row, i int) int {
 			list[0] = whole
 		}
 		s, ok := shape.Parse(list[0])
-		if ok && s.HasWord() && !s.NotAKey() && !s.Meta() && (s.Colons() > 0 || s.Holes() > 0 && strings.ContainsAny(s.Raw,
+		if ok && s.HasName() && !s.NotAKey() && !s.Meta() && (s.Colons() > 0 || s.Holes() > 0 && strings.ContainsAny(s.Raw,
 			"_-/.")) && !strings.Contains(list[0], "://") {
 			n++
 		}
