@@ -32,35 +32,76 @@ func (p sectionPrefix) of(section string) string {
 	return p.text
 }
 
+// Bounds of what is looked through for a prefix.
+const (
+	maxBelow    = 200 // lines of a list below an item
+	maxPrefixes = 50  // labels of a page
+)
+
+// above represents what the items of a list begin with that are so far in.
+type above struct {
+	prefix    string
+	at, items int // how far in the item that says it is, and those below it
+}
+
 // writtenOut returns the lines of a text with what their keys begin with, where an item above, or a label of the
 // section, says it. Where a key is written with it, all are meant to be.
 func (c *collector) writtenOut(b markdown.Block) []string {
-	out, from := b.Text, 0
+	out := slices.Clone(b.Text)
+	var stack []above
+	if text := c.prefix.of(b.Section); text != "" && !b.Title {
+		stack = append(stack, above{text, -1, depthOfItems(b.Text)})
+	}
 	for i, l := range b.Text {
-		if m := prefixLabel.FindStringSubmatch(l); m != nil {
-			c.prefix = sectionPrefix{}
-			if !holdsKeyOf(c.lines, m[1]) {
-				c.prefix, from = sectionPrefix{m[1], b.Section}, i+1
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		if m := prefixLabel.FindStringSubmatch(l); m != nil && c.prefixes < maxPrefixes {
+			c.prefix, stack = sectionPrefix{}, nil
+			if c.prefixes++; !holdsKeyOf(c.lines, m[1]) {
+				c.prefix = sectionPrefix{m[1], b.Section}
+				stack = []above{{m[1], -1, depthOfItems(b.Text[i+1:])}}
 			}
 			continue
 		}
-		m := parentItem.FindStringSubmatch(l)
-		if m == nil {
-			continue
+		at := program.Depth(l)
+		for len(stack) > 0 && stack[len(stack)-1].at >= at {
+			stack = stack[:len(stack)-1]
 		}
-		below := b.Text[i+1:]
-		if end := slices.IndexFunc(below, func(k string) bool { return program.Depth(k) <= program.Depth(l) }); end >= 0 {
-			below = below[:end]
+		over := above{}
+		if n := len(stack); n > 0 {
+			over = stack[n-1]
 		}
-		if holdsKeyOf(below, m[2]) || m[1] == "" && !slices.ContainsFunc(below, isTail) {
-			continue
+		if prefix := parentOf(l, b.Text[i+1:min(i+1+maxBelow, len(b.Text))]); prefix != "" {
+			stack = append(stack, above{over.prefix + prefix, at, depthOfItems(b.Text[i+1:])})
+		} else if over.prefix != "" && over.items == at {
+			out[i] = withPrefix(l, over.prefix)
 		}
-		out = withPrefix(out, i+1, i+1+len(below), m[2])
-	}
-	if text := c.prefix.of(b.Section); text != "" && !b.Title {
-		out = withPrefix(out, from, len(out), text)
 	}
 	return out
+}
+
+// parentOf returns what an item says that those below it begin with, "" if it says nothing.
+func parentOf(l string, below []string) string {
+	m := parentItem.FindStringSubmatch(l)
+	if m == nil {
+		return ""
+	}
+	if end := slices.IndexFunc(below, func(k string) bool { return program.Depth(k) <= program.Depth(l) }); end >= 0 {
+		below = below[:end]
+	}
+	if len(below) == 0 || holdsKeyOf(below, m[2]) || m[1] == "" && !slices.ContainsFunc(below, isTail) {
+		return ""
+	}
+	return m[2]
+}
+
+// depthOfItems returns how far in the first item of some lines is.
+func depthOfItems(lines []string) int {
+	if i := slices.IndexFunc(lines[:min(len(lines), maxBelow)], bullet.MatchString); i >= 0 {
+		return program.Depth(lines[i])
+	}
+	return 0
 }
 
 // isTail reports whether an item begins with one word that is not a key by itself.
@@ -77,19 +118,15 @@ func holdsKeyOf(lines []string, prefix string) bool {
 	})
 }
 
-// withPrefix returns lines of which the items from one to another begin with a prefix, where they name a placeholder,
-// or tell a type or a TTL.
-func withPrefix(lines []string, from, to int, prefix string) []string {
-	out := slices.Clone(lines)
-	for i := from; i < to; i++ {
-		m := childItem.FindStringSubmatch(out[i])
-		if m == nil {
-			continue
-		}
-		s, ok := shape.Parse(m[2])
-		if ok && (s.Holes() > 0 || wording.TypeIn(m[3]) != "" || wording.TTLOfRemark(m[3]) != "") {
-			out[i] = m[1] + "`" + prefix + strings.TrimRight(m[2], ":,;") + "`" + m[3]
-		}
+// withPrefix returns an item that begins with a prefix, where it names a placeholder, or tells a type or a TTL.
+func withPrefix(l, prefix string) string {
+	m := childItem.FindStringSubmatch(l)
+	if m == nil {
+		return l
 	}
-	return out
+	s, ok := shape.Parse(m[2])
+	if !ok || s.Holes() == 0 && wording.TypeIn(m[3]) == "" && wording.TTLOfRemark(m[3]) == "" {
+		return l
+	}
+	return m[1] + "`" + prefix + strings.TrimRight(m[2], ":,;") + "`" + m[3]
 }

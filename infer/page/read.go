@@ -287,7 +287,8 @@ func (c *collector) sentence(l string, line int, section string) {
 func (c *collector) lifeOf(l, key string, line int, section string) (ttl string, weak bool) {
 	at := strings.Index(l, key)
 	ttl = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, key), ""), false, 0)
-	from, joined := 0, false // joined: a semicolon is before it
+	from, joined := 0, false   // joined: a semicolon is before it
+	stretch, open := "", false // what semicolons join with the key, and whether it goes on
 	for _, m := range append(sentenceEnd.FindAllStringIndex(l, -1), []int{len(l), len(l)}) {
 		part, apart := l[from:m[1]], at < from || at >= m[1]
 		if other := wording.TTLIn(part, false, 0); apart && other != "" {
@@ -302,7 +303,13 @@ func (c *collector) lifeOf(l, key string, line int, section string) (ttl string,
 				}
 			}
 		}
+		if open = !apart || joined && open; !apart || open && len(stretch) < maxLine && !wording.HasOtherSubject(part, key) {
+			stretch += part
+		}
 		from, joined = m[1], strings.HasPrefix(l[m[0]:], ";") || strings.HasPrefix(l[m[0]:], "；")
+	}
+	if ttl == "" {
+		ttl, weak = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(stretch, ""), false, 0), true
 	}
 	return ttl, weak
 }

@@ -335,6 +335,9 @@ func TestTimesOfSomethingElse(t *testing.T) {
 		}},
 		{"`sess:{id}` is a hash. The session lives for 30 minutes.", []string{"1 sess:{id} hash 30m"}},
 		{"`work:{id}` is a hash. The key is gone after an hour.", []string{"1 work:{id} hash 1h"}},
+		{"A session lives under `sess:{id}`; it is a hash and every request extends it to 30 minutes.", []string{
+			"1 sess:{id} hash 30m"}},
+		{"`price:{sku}` is kept by the importer. A checkout may take 20 minutes.", []string{"1 price:{sku}"}},
 		{"`lock:{id}` is a hash; cleared after 5 minutes.", []string{"1 lock:{id} hash 5m"}},
 	})
 }
@@ -433,6 +436,18 @@ func TestSingleLetters(t *testing.T) {
 	})
 }
 
+// TestTreesWithoutColons: what is between the words of such a tree is not known; its branches are listed.
+func TestTreesWithoutColons(t *testing.T) {
+	const why = ": the tree does not say what is between the words of its keys"
+	reads(t, []pageRow{
+		{"```\nrank\n├── day\n│   └── {date}     zset, 35 days\n└── total          zset, no TTL\n```", []string{
+			"4 not rank/day/{date}" + why,
+			"5 not rank/total" + why,
+		}},
+		{"```\nsrc\n├── main.go  reads the list\n└── keys     files\n```", nil},
+	})
+}
+
 // TestBelowHeadings: a line below a heading that is a key tells its type and its TTL.
 func TestBelowHeadings(t *testing.T) {
 	reads(t, []pageRow{
@@ -476,6 +491,18 @@ func TestPrefixesAbove(t *testing.T) {
 			"  - total – zset, no TTL", []string{
 			"2 rank:day:{date} zset 35d",
 			"3 rank:total zset none",
+		}},
+		{"- `a:`\n" +
+			"  - `{id}` – hash\n" +
+			"    - `name` – string\n" +
+			"  - `b:`\n" +
+			"    - `{id}` – list\n" +
+			"  - `cc` – set\n" +
+			"- `total:{id}` – set", []string{
+			"2 a:{id} hash",
+			"5 a:b:{id} list",
+			"6 a:cc set",
+			"7 total:{id} set",
 		}},
 		{"- Sessions:\n" +
 			"  - sess:{id} – hash\n" +

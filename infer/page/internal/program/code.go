@@ -158,7 +158,7 @@ func (c *Reader) Command(name string, args []string, at mention.Mention) {
 	case "PSETEX", "PEXPIRE":
 		at.TTL = ttlArgument(args, 1, 1000)
 	case "XADD", "XTRIM":
-		if i := slices.Index(upper, "MAXLEN"); i == 1 || i == 2 {
+		if i := slices.Index(upper, "MAXLEN"); i == 1 || i == 2 && upper[1] == "NOMKSTREAM" {
 			at.MaxLen = wording.MaxLen(strings.Join(args[i:min(i+3, len(args))], " "))
 		}
 	}
