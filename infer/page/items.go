@@ -1,6 +1,8 @@
 package page
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
@@ -54,9 +56,15 @@ func isParted(word string) bool {
 }
 
 // item reads a list item that begins with a key in code, and reports whether it does.
-func (c *collector) item(key, rest string, line int, section string) bool {
+func (c *collector) item(key, rest string, line int, section string, shares map[string]share) bool {
 	doc := strings.TrimLeft(markdown.PlainText(rest), "-–—:→> ")
-	at := mention.Mention{Place: mention.InListing, Line: line, Section: section, Doc: doc, TTL: wording.TTLOfRemark(doc)}
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section, Doc: doc,
+		TTL: wording.TTLOfRemark(c.ofKey(doc, key, line))}
+	if of := shares[key]; slices.ContainsFunc(slices.Collect(maps.Values(shares)), share.hasTTL) {
+		at.TTL = of.ttl
+	} else if shares != nil && at.TTL == "" && wording.LongestIn(doc) != "" {
+		c.Pass(line, doc, "it gives several times to several keys")
+	}
 	at.MaxLen, at.Type = wording.MaxLen(doc), wording.TypeIn(markdown.CodeSpan.ReplaceAllString(rest, ""))
 	s, ok := shape.Parse(key)
 	told := at.Type != "" || at.TTL != ""

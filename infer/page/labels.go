@@ -102,6 +102,11 @@ func (c *collector) saidBelow(l string, line int) bool {
 		last.Place < mention.InListing {
 		return false
 	}
+	if about := bullet.ReplaceAllString(l, ""); program.Depth(l) > 0 && wording.TTLOfRemark(about) != "" &&
+		wording.HasOtherSubject(about, last.Raw) {
+		c.Pass(line, about, "the time may be of something else than "+last.Raw)
+		return true
+	}
 	if program.Depth(l) > 0 && !bullet.MatchString(l) && line <= last.Line+2 && !strings.ContainsAny(l, ":：") {
 		first := strings.Fields(l)
 		typ := wording.TypeIn(strings.Join(first[:min(2, len(first))], " "))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
 	"github.com/keywright/keywright/infer/page/internal/program"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // maxTail bounds what of the lines around is read with a line.
@@ -26,7 +27,7 @@ func wholeSentences(lines []string, i int, l string) string {
 		}
 	}
 	if i+1 < len(lines) && isParagraph(lines[i+1]) && !bullet.MatchString(lines[i+1]) &&
-		!strings.HasSuffix(strings.TrimRight(l, " "), ".") {
+		(!strings.HasSuffix(strings.TrimRight(l, " "), ".") || wording.GoesOn(lines[i+1])) {
 		head := lines[i+1]
 		if end := sentenceEnd.FindStringIndex(head + " "); end != nil {
 			head = head[:min(end[1], len(head))]

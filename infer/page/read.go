@@ -123,7 +123,7 @@ func (c *collector) prose(b markdown.Block) {
 		c.bracketed(l, line, b.Section)
 		c.says(l)
 		if m := listItem.FindStringSubmatch(l); m != nil {
-			if c.item(m[1], m[2], line, b.Section) {
+			if c.item(m[1], m[2], line, b.Section, c.shared(l, line, b.Section)) {
 				l = m[2]
 			}
 		} else {
@@ -261,6 +261,9 @@ func (c *collector) sentence(l string, line int, section string) {
 	at := mention.Mention{Line: line, Section: section, MaxLen: wording.MaxLen(about)}
 	if shares == nil && !bullet.MatchString(l) {
 		at.TTL, at.Weak = c.lifeOf(l, s, line, section)
+		if nearer := beforeNext(l, s); nearer != "" {
+			at.TTL, at.Weak = nearer, false
+		}
 	}
 	at.Quoted = wording.IsExample(l[:strings.Index(l, s)])
 	for i, m := range markdown.CodeSpan.FindAllStringIndex(l, -1) {
@@ -273,13 +276,30 @@ func (c *collector) sentence(l string, line int, section string) {
 		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
 	}
 	if bullet.MatchString(l) {
-		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(about)
+		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(c.ofKey(about, s, line))
 		at.Doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
-	if shares != nil {
-		at.TTL, at.Weak = shares[s], false
+	if share, ok := shares[s]; ok {
+		at.TTL, at.Type, at.Weak = share.ttl, cmp.Or(share.typ, at.Type), false
 	}
 	c.Add(s, at)
+}
+
+// ofKey returns what an item or a cell says of a key: without the sentences that give a time of something else, which
+// are passed over.
+func (c *collector) ofKey(about, key string, line int) string {
+	from := 0
+	var out strings.Builder
+	for _, m := range append(sentenceEnd.FindAllStringIndex(about, -1), []int{len(about), len(about)}) {
+		part := about[from:m[1]]
+		if from > 0 && wording.TTLOfRemark(part) != "" && wording.HasOtherSubject(part, key) {
+			c.Pass(line, part, "the time may be of something else than "+key)
+		} else {
+			out.WriteString(part)
+		}
+		from = m[1]
+	}
+	return out.String()
 }
 
 // lifeOf returns the TTL that a text with one key gives, and whether another sentence than that with the key does. One

@@ -204,8 +204,8 @@ func TestLabels(t *testing.T) {
 		{"`user:{id}` and `post:{id}` are hashes.\n" +
 			"\n" +
 			"TTL: 1 h", []string{
-			"1 user:{id}",
-			"1 post:{id}  1h",
+			"1 user:{id} hash",
+			"1 post:{id} hash 1h",
 		}},
 		{"Channel: chat:room", []string{"1 chat:room channel"}},
 		{"The feed (key: user:{id}, list, 5 min), the cart (cart:{id}),\n" +
@@ -285,12 +285,20 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 		}},
 		{"`user:{id}` and `post:{id}` live for 2 hours.", []string{"1 user:{id}  2h", "1 post:{id}  2h"}},
 		{"`pay:{id}` and `ship:{id}` are hashes that live 7 and 3 days.", []string{
-			"1 pay:{id}",
-			"1 ship:{id}",
+			"1 pay:{id} hash",
+			"1 ship:{id} hash",
 			"1 not `pay:{id}` and `ship:{id}` are hashes that live 7 and 3 days.: it gives several times to several keys",
 		}},
 		{"The hash `stock:{sku}`, which mirrors the hash `wh:low`, lives for 1 day.", []string{"1 stock:{sku} hash 1d",
 			"1 not wh:low: nothing else on the page begins like it"}},
+		{"- The hash `stock:{sku}` lives for one day, the set `stock:low` never expires.", []string{
+			"1 stock:low set none", "1 stock:{sku} hash 1d"}},
+		{"- `pay:{id}` and `ship:{id}` (hash), 3 days", []string{"1 pay:{id} hash 3d", "1 ship:{id} hash 3d"}},
+		{"- `pay:{id}` (hash, 1 day), `ship:{id}` (list, 2 days)", []string{"1 pay:{id} hash 1d", "1 ship:{id} list 2d"}},
+		{"- `pay:{id}` / `ship:{id}`: sets; 10 min / 2 min", []string{"1 pay:{id} set", "1 ship:{id} set",
+			"1 not / ship:{id}: sets; 10 min / 2 min: it gives several times to several keys"}},
+		{"The hash `cart:{id}` lives 1 h and is copied to `cart:backup`, which lives 2 days.", []string{
+			"1 cart:{id} hash 1h"}},
 		{"`cart:{id}` is a hash like `wish:{id}` and lives for 2 days.", []string{
 			"1 cart:{id}",
 			"1 wish:{id}",
@@ -335,6 +343,15 @@ func TestTimesOfSomethingElse(t *testing.T) {
 		}},
 		{"`sess:{id}` is a hash. The session lives for 30 minutes.", []string{"1 sess:{id} hash 30m"}},
 		{"`work:{id}` is a hash. The key is gone after an hour.", []string{"1 work:{id} hash 1h"}},
+		{"`view:{id}` is a hash.\nIt expires after 90 seconds.", []string{"1 view:{id} hash 90s"}},
+		{"- `view:{id}`: hash. The worker has a timeout of 90 seconds.", []string{"1 view:{id} hash",
+			"1 not The worker has a timeout of 90 seconds." + other + "view:{id}"}},
+		{"- `view:{id}`: hash\n  - The worker has a timeout of 90 seconds.", []string{"1 view:{id} hash",
+			"2 not The worker has a timeout of 90 seconds." + other + "view:{id}"}},
+		{"| Key | Notes |\n|---|---|\n| `view:{id}` | hash. The worker has a timeout of 90 seconds. |", []string{
+			"3 view:{id} hash", "3 not The worker has a timeout of 90 seconds." + other + "view:{id}"}},
+		{"`sess:{id}` holds it (hash). Users stay logged in for 30 days.", []string{"1 sess:{id} hash",
+			"1 not Users stay logged in for 30 days." + other + "sess:{id}"}},
 		{"A session lives under `sess:{id}`; it is a hash and every request extends it to 30 minutes.", []string{
 			"1 sess:{id} hash 30m"}},
 		{"`price:{sku}` is kept by the importer. A checkout may take 20 minutes.", []string{"1 price:{sku}"}},

@@ -14,7 +14,17 @@ import (
 // share represents what a sentence of several keys says of one of them: the text up to the next one.
 type share struct {
 	key, before, behind string
-	ttl                 string
+	typ, ttl            string
+}
+
+func (s share) hasTTL() bool { return s.ttl != "" }
+
+// own returns the part of a share that is not the beginning of what follows.
+func (s share) own(next bool) string {
+	if all := clauseStart.FindAllStringIndex(s.behind, -1); next && len(all) > 0 {
+		return s.behind[:all[len(all)-1][0]]
+	}
+	return s.behind
 }
 
 var (
@@ -72,40 +82,32 @@ func isSubject(between string) bool {
 }
 
 // shared reads a sentence of several keys: a time is of the key before it, and of those that are joined with it. It
-// returns the TTLs by key, nil if the sentence has no two subjects.
-func (c *collector) shared(l string, line int, section string) map[string]string {
+// returns the shares by key, nil if the sentence has no two subjects.
+func (c *collector) shared(l string, line int, section string) map[string]share {
 	list := sharesOf(l)
 	if list == nil {
 		return nil
 	}
-	ttls := map[string]string{}
 	for i := len(list) - 1; i >= 0; i-- {
-		s := &list[i]
-		next := i < len(list)-1
+		s, next := &list[i], i < len(list)-1
+		about := markdown.CodeSpan.ReplaceAllString(s.own(next), "")
+		s.typ = cmp.Or(typeNear(about), typeBefore(s.before))
 		if next && joined.MatchString(s.behind) {
-			s.ttl = list[i+1].ttl
-		} else {
-			about := s.behind
-			if all := clauseStart.FindAllStringIndex(about, -1); next && len(all) > 0 {
-				about = about[:all[len(all)-1][0]]
-			}
-			about = markdown.CodeSpan.ReplaceAllString(about, "")
-			s.ttl = wording.TTLOfRemark(about)
-			if i > 0 && joined.MatchString(s.before) && s.ttl != "" && twoNumbers.MatchString(about) {
-				c.Pass(line, l, "it gives several times to several keys")
-				s.ttl = ""
-			}
+			s.ttl, s.typ = list[i+1].ttl, cmp.Or(s.typ, list[i+1].typ)
+		} else if s.ttl = wording.TTLOfRemark(about); i > 0 && joined.MatchString(s.before) && twoNumbers.MatchString(about) {
+			c.Pass(line, l, "it gives several times to several keys")
+			s.ttl = ""
 		}
 	}
+	byKey := map[string]share{}
 	for _, s := range list {
-		ttls[s.key] = cmp.Or(s.ttl, ttls[s.key])
-		if s.ttl != "" {
-			behind, _, _ := strings.Cut(s.behind, "`")
-			c.Add(s.key, mention.Mention{Place: mention.Maybe, Line: line, Section: section, TTL: s.ttl,
-				Type: cmp.Or(typeNear(behind), typeBefore(s.before))})
+		s.ttl = cmp.Or(s.ttl, byKey[s.key].ttl)
+		byKey[s.key] = s
+		if s.ttl != "" || s.typ != "" {
+			c.Add(s.key, mention.Mention{Place: mention.Maybe, Line: line, Section: section, TTL: s.ttl, Type: s.typ})
 		}
 	}
-	return ttls
+	return byKey
 }
 
 // ofSeveral reads a sentence of several keys and one subject: a time before the second key is of the first. One behind
@@ -118,4 +120,14 @@ func (c *collector) ofSeveral(l, first string, line int, section string) {
 	} else if ttl := wording.TTLIn(before+until, false, 0); ttl != "" {
 		c.Add(first, mention.Mention{Place: mention.Maybe, Line: line, Section: section, TTL: ttl})
 	}
+}
+
+// beforeNext returns the TTL that a sentence gives between a key and the next one in it, "" if there is none.
+func beforeNext(l, key string) string {
+	_, rest, _ := strings.Cut(l, "`"+key+"`")
+	until, behind, _ := strings.Cut(rest, "`")
+	if next, _, ok := strings.Cut(behind, "`"); !ok || !mayBeKey(next) {
+		return ""
+	}
+	return wording.TTLIn(until, false, 0)
 }

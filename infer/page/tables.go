@@ -143,7 +143,7 @@ func (c *collector) table(b markdown.Block) {
 		if at.TTL == "" {
 			for i, cell := range r.Cells {
 				if i != col.key && at.TTL == "" {
-					at.TTL = wording.TTLIn(cell, false, 0)
+					at.TTL = wording.TTLIn(c.ofKey(cell, markdown.PlainText(r.Cell(col.key)), r.Line), false, 0)
 				}
 			}
 		}

@@ -12,13 +12,13 @@ var (
 		`ttl|expir\p{L}*|es|sie|er|diese[rs]?|beide|ablauf|elle|ils?|elles|esta|este|questa|questo)(?:$|[^\p{L}])`)
 	// subject is the noun that a sentence begins with.
 	subject = regex.Lazy(`(?i)^[^\p{L}]*(?:the|an?|each|every|der|die|das|eine?|jede[rs]?|les?|la|une?|chaque|el|l[oa]s|una|` +
-		`cada|il|gli|os?|as|uma?)\s+(\p{L}+)`)
+		`cada|il|gli|os?|as|uma?)\s+(\p{L}+)|^[^\p{L}]*(\p{L}+s)\s+(?:stay|keep|hold|are|have|remain|retain|cache|store|may|can)\b`)
 	// entryNoun is a word for a key or what is in it, or for how long it lives.
 	entryNoun = regex.Lazy(`(?i)^(?:key|entr|value|ttl|expir|time[^o]|life|retention|record|item|element|field|hash|set|list|string|` +
 		`stream|counter|lock|data|cache|schlüssel|eintr|wert|ablauf|gültig|lebensdauer|sperre|clé|clef|valeur|durée|` +
 		`verrou|clave|valor|vida|vigencia|chave|validade|chiave|valore|durata|scadenza)`)
 	// otherTime is how long something else lasts.
-	otherTime = regex.Lazy(`(?i)\bruns?\s+(?:for|about|up|at|every|\d)|\btimeout\b|\bits logs?\b|\blog files?\b`)
+	otherTime = regex.Lazy(`(?i)\bruns?\s+(?:for|about|up|at|every|\d)|\bits logs?\b|\blog files?\b`)
 )
 
 // GoesOn reports whether a sentence begins with a word for what was named before it.
@@ -38,8 +38,8 @@ func IsOfAnother(sentence, key string) bool {
 // something runs.
 func HasOtherSubject(sentence, key string) bool {
 	m := subject.FindStringSubmatch(sentence)
-	return otherTime.MatchString(sentence) || m != nil && !entryNoun.MatchString(m[1]) &&
-		!isWordOf(Folded(m[1]), Folded(key))
+	return otherTime.MatchString(sentence) || m != nil && !entryNoun.MatchString(m[1]+m[2]) &&
+		!isWordOf(Folded(m[1]+m[2]), Folded(key))
 }
 
 // isWordOf reports whether a key has a word that another one begins with: sess:{id} of sessions.
