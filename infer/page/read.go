@@ -310,8 +310,8 @@ func (c *collector) lifeOf(l, key string, line int, section string) (ttl string,
 	from, joined := 0, false   // joined: a semicolon is before it
 	stretch, open := "", false // what semicolons join with the key, and whether it goes on
 	for _, m := range append(sentenceEnd.FindAllStringIndex(l, -1), []int{len(l), len(l)}) {
-		part, apart := l[from:m[1]], at < from || at >= m[1]
-		if other := wording.TTLIn(part, false, 0); apart && other != "" {
+		part, elsewhere := l[from:m[1]], at < from || at >= m[1]
+		if other := wording.TTLIn(part, false, 0); elsewhere && other != "" {
 			switch {
 			case wording.HasOtherSubject(part, key), !joined && wording.IsOfAnother(part, key):
 				c.Pass(line, part, "the time may be of something else than "+key)
@@ -323,7 +323,7 @@ func (c *collector) lifeOf(l, key string, line int, section string) (ttl string,
 				}
 			}
 		}
-		if open = !apart || joined && open; !apart || open && len(stretch) < maxLine && !wording.HasOtherSubject(part, key) {
+		if open = !elsewhere || joined && open; !elsewhere || open && len(stretch) < maxLine && !wording.HasOtherSubject(part, key) {
 			stretch += part
 		}
 		from, joined = m[1], strings.HasPrefix(l[m[0]:], ";") || strings.HasPrefix(l[m[0]:], "；")
