@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
@@ -96,7 +97,9 @@ var (
 	// clauseStart is before a part of a sentence that has its own subject.
 	clauseStart = regex.Lazy(`(?i)[,;:，、；]|(?:^|\s)(?:and|or|but|while|und|oder|aber|während|y|e|et|ou|mais|pero|en|i|и|а)\s`)
 	// twoNumbers are times of two keys: live 7 and 3 days.
-	twoNumbers = regex.Lazy(`\d\D+\d`)
+	twoNumbers = regex.Lazy(`(?i)\d\D+\d|\brespectively\b|\bbzw\b|\bjeweils\b`)
+	// ofAll begins a sentence about all keys of the one before it.
+	ofAll = regex.Lazy(`(?i)^\W*(?:all|both|they|each|alle|beide|sie|jeder|tous|toutes|todos|todas|tutti|tutte)(?:$|[^\p{L}])`)
 )
 
 // maxSubject bounds the words of a subject beside the key: the sorted set `a:b`.
@@ -157,9 +160,20 @@ func (c *collector) shared(l string, line int, section string) map[string]share 
 		s.typ = cmp.Or(typeNear(about), typeBefore(s.before))
 		if next && joined.MatchString(s.behind) {
 			s.ttl, s.typ = list[i+1].ttl, cmp.Or(s.typ, list[i+1].typ)
-		} else if s.ttl = wording.TTLOfRemark(about); i > 0 && joined.MatchString(s.before) && twoNumbers.MatchString(about) {
+		} else if s.ttl = wording.TTLOfRemark(about); i > 0 && joined.MatchString(s.before) && isOfEach(about) {
 			c.Pass(line, l, "it gives several times to several keys")
 			s.ttl = ""
+		}
+	}
+	if tail := sentenceEnd.FindStringIndex(l[strings.LastIndex(l, "`"):]); tail != nil {
+		about := l[strings.LastIndex(l, "`")+tail[1]:]
+		ttl := wording.TTLIn(about, false, 0)
+		if ttl != "" && ofAll.MatchString(about) && !slices.ContainsFunc(list, share.hasTTL) {
+			for i := range list {
+				list[i].ttl = ttl
+			}
+		} else if ttl != "" {
+			c.Pass(line, about, "it may be of any key of the sentence before it")
 		}
 	}
 	byKey := map[string]share{}
@@ -171,6 +185,11 @@ func (c *collector) shared(l string, line int, section string) map[string]share 
 		}
 	}
 	return byKey
+}
+
+// isOfEach reports whether a text gives several times, or none of which it is certain that it is of all.
+func isOfEach(about string) bool {
+	return twoNumbers.MatchString(about) || wording.CountTimes(about) > 1
 }
 
 // ofSeveral reads a sentence of several keys and one subject: a time before the second key is of the first. One behind

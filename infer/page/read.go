@@ -233,6 +233,9 @@ const maxTyped = 20
 // bracketBehind is a remark in brackets right after a key.
 var bracketBehind = regex.Lazy("^`\\s*[(（]([^()（）]*)[)）]")
 
+// remarkBehind is what is said of a key right after it: a:{b}: hash, 2 days.
+var remarkBehind = regex.Lazy("^`\\s*(?:[:：–—]|-\\s)([^`.;。；]*)")
+
 // headingKey says what a heading names in code that may be a key.
 var headingKey = regex.Lazy(`^[A-Za-z][\w:{}<>.-]*$`)
 
@@ -273,6 +276,9 @@ func (c *collector) sentence(l string, line int, section string) {
 		}
 	}
 	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.TTL == "" {
+		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
+	}
+	if m := remarkBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.TTL == "" {
 		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
 	}
 	if bullet.MatchString(l) {

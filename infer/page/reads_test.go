@@ -293,6 +293,18 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 			"1 not wh:low: nothing else on the page begins like it"}},
 		{"- The hash `stock:{sku}` lives for one day, the set `stock:low` never expires.", []string{
 			"1 stock:low set none", "1 stock:{sku} hash 1d"}},
+		{"`pay:{id}`: hash, 2 days; `ship:{id}`: list, 3 days", []string{"1 pay:{id} hash 2d", "1 ship:{id} list 3d"}},
+		{"We use `pay:{id}` (hash) and `ship:{id}` (list). Both live for 2 days.", []string{
+			"1 pay:{id} hash 2d", "1 ship:{id} list 2d"}},
+		{"We use `pay:{id}` (hash) and `ship:{id}` (list). The worker stays for 2 days.", []string{
+			"1 pay:{id} hash", "1 ship:{id} list",
+			"1 not The worker stays for 2 days.: it may be of any key of the sentence before it"}},
+		{"`pay:{id}` and `ship:{id}` are hashes and live for an hour and two days respectively.", []string{
+			"1 pay:{id} hash", "1 ship:{id} hash",
+			"1 not `pay:{id}` and `ship:{id}` are hashes and live for an hour and two days respectively.: it gives " +
+				"several times to several keys"}},
+		{"| Key | TTL |\n|---|---|\n| `pay:{id}`, `ship:{id}` | 1 h / 2 h |", []string{
+			"3 pay:{id}", "3 ship:{id}", "3 not TTL 1 h / 2 h: it gives several times to several keys"}},
 		{"- `pay:{id}` and `ship:{id}` (hash), 3 days", []string{"1 pay:{id} hash 3d", "1 ship:{id} hash 3d"}},
 		{"- `pay:{id}` (hash, 1 day), `ship:{id}` (list, 2 days)", []string{"1 pay:{id} hash 1d", "1 ship:{id} list 2d"}},
 		{"- `pay:{id}` / `ship:{id}`: sets; 10 min / 2 min", []string{"1 pay:{id} set", "1 ship:{id} set",

@@ -161,6 +161,10 @@ func (c *collector) table(b markdown.Block) {
 		if len(list) == 0 {
 			list = between.Split(plainKey(key), -1)
 		}
+		if len(list) > 1 && col.ttl >= 0 && isOfEach(r.Cell(col.ttl)) && !strings.ContainsAny(r.Cell(col.ttl), "(（") {
+			c.Pass(r.Line, title+" "+markdown.PlainText(r.Cell(col.ttl)), "it gives several times to several keys")
+			at.TTL = ""
+		}
 		for _, raw := range list {
 			if whole := wholeKey(&r, raw, col.key); whole != "" {
 				raw = whole

@@ -96,6 +96,9 @@ func LongestIn(text string) string {
 	return longest(lives(low, TimesIn(low), func(span) bool { return true }))
 }
 
+// CountTimes returns how many times a text names.
+func CountTimes(text string) int { return len(TimesIn(Folded(text))) }
+
 // parted are between the parts of a remark.
 const parted = ",;()（）、。，—–|"
 
