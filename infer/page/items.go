@@ -206,10 +206,20 @@ func (c *collector) writtenOut(b markdown.Block) []string {
 			stack = append(stack, above{over.prefix + prefix, at, depthOfItems(b.Text[i+1:])})
 		} else if over.prefix != "" && over.items == at {
 			out[i] = withPrefix(l, over.prefix)
+			if m := listItem.FindStringSubmatch(l); m != nil && out[i] == l && program.PlainWord.MatchString(m[1]) {
+				c.Pass(b.Line+i, over.prefix+m[1], "nothing says that it is a key")
+			}
 		}
 	}
 	return out
 }
+
+// attributeTitles are words for what is said of a key; isSyntaxOfLists are titles of lists that no key begins with.
+var (
+	attributeTitles = slices.Concat(wording.TTLTitles, wording.TypeTitles, wording.DocTitles, wording.KeyTitles)
+	isSyntaxOfLists = shape.Set("redis: valkey: keys: key: prefix: prefixes: patterns: types: hash: hashes: list: lists: " +
+		"set: sets: zset: zsets: string: strings: stream: streams: channels: fields: examples: notes:")
+)
 
 // parentOf returns what an item says that those below it begin with, "" if it says nothing.
 func parentOf(l string, below []string) string {
@@ -220,7 +230,8 @@ func parentOf(l string, below []string) string {
 	if end := slices.IndexFunc(below, func(k string) bool { return program.Depth(k) <= program.Depth(l) }); end >= 0 {
 		below = below[:end]
 	}
-	if len(below) == 0 || holdsKeyOf(below, m[2]) || m[1] == "" && !slices.ContainsFunc(below, isTail) {
+	if len(below) == 0 || holdsKeyOf(below, m[2]) ||
+		m[1] == "" && (!slices.ContainsFunc(below, isTail) || isSyntaxOfLists[m[2]]) {
 		return ""
 	}
 	return m[2]
@@ -255,7 +266,8 @@ func withPrefix(l, prefix string) string {
 		return l
 	}
 	s, ok := shape.Parse(m[2])
-	if !ok || s.Holes() == 0 && wording.TypeIn(m[3]) == "" && wording.TTLOfRemark(m[3]) == "" {
+	if !ok || s.Holes() == 0 && (!isTail(l) || beginsWord(wording.Folded(m[2]), attributeTitles) ||
+		wording.TypeIn(m[3]) == "" && wording.TTLOfRemark(m[3]) == "") {
 		return l
 	}
 	return m[1] + "`" + prefix + strings.TrimRight(m[2], ":,;") + "`" + m[3]

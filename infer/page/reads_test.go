@@ -533,6 +533,14 @@ func TestPrefixesAbove(t *testing.T) {
 			"6 a:cc set",
 			"7 total:{id} set",
 		}},
+		{"- `rank:`\n" +
+			"  - `day:{date}` – zset\n" +
+			"  - the values are numbers in strings\n" +
+			"  - `type`: hash\n" +
+			"- redis:\n" +
+			"  - user:{id} hash\n" +
+			"  - jobs - list", []string{"2 rank:day:{date} zset", "6 user:{id} hash", "7 jobs list",
+			"4 not rank:type: nothing says that it is a key"}},
 		{"- Sessions:\n" +
 			"  - sess:{id} – hash\n" +
 			"- `rank:`\n" +
