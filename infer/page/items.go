@@ -1,6 +1,8 @@
 package page
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
@@ -54,9 +56,15 @@ func isParted(word string) bool {
 }
 
 // item reads a list item that begins with a key in code, and reports whether it does.
-func (c *collector) item(key, rest string, line int, section string) bool {
+func (c *collector) item(key, rest string, line int, section string, shares map[string]share) bool {
 	doc := strings.TrimLeft(markdown.PlainText(rest), "-–—:→> ")
-	at := mention.Mention{Place: mention.InListing, Line: line, Section: section, Doc: doc, TTL: wording.TTLOfRemark(doc)}
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section, Doc: doc,
+		TTL: wording.TTLOfRemark(c.ofKey(doc, key, line))}
+	if of := shares[key]; slices.ContainsFunc(slices.Collect(maps.Values(shares)), share.hasTTL) {
+		at.TTL = of.ttl
+	} else if shares != nil && at.TTL == "" && wording.LongestIn(doc) != "" {
+		c.Pass(line, doc, "it gives several times to several keys")
+	}
 	at.MaxLen, at.Type = wording.MaxLen(doc), wording.TypeIn(markdown.CodeSpan.ReplaceAllString(rest, ""))
 	s, ok := shape.Parse(key)
 	told := at.Type != "" || at.TTL != ""
@@ -64,7 +72,7 @@ func (c *collector) item(key, rest string, line int, section string) bool {
 		return false
 	}
 	if s.Colons() == 0 || !s.Rooted() {
-		if !told || !s.HasWord() || s.Concrete() {
+		if !told || !s.HasName() || s.Concrete() {
 			return false
 		}
 		at.Place = mention.InColumn // what it is in text, and no key without that
@@ -132,3 +140,135 @@ var isType = func() map[string]bool {
 	m["sorted set"] = true
 	return m
 }()
+
+var (
+	// parentItem is an item that is what the keys of the items below it begin with: `rank:`.
+	parentItem = regex.Lazy("^\\s*(?:[-*+•]|\\d+[.)])\\s+(`?)([a-z][\\w.-]*(?::[\\w.{}<>-]+)*:)`?\\s*(?:[-–—(].*)?$")
+	// childItem is an item with its first word: a part of a key.
+	childItem = regex.Lazy("^(\\s*(?:[-*+•]|\\d+[.)])\\s+)`?([^\\s`]+)`?(.*)$")
+	// prefixLabel is a line that says what the keys of its section begin with: Key prefix: `cart:`.
+	prefixLabel = regex.Lazy("(?i)^\\W*(?:redis[ -]?|cache[ -]?)?(?:key[ -]?|schlüssel-?)?(?:prefix|präfix|préfixe|prefijo|" +
+		"prefixo|prefisso|前缀|接頭辞|プレフィックス|접두사)[*_]*\\s*[:：]\\s*[*_]*\\s*`([^`\\s*]+:)`\\W*$")
+)
+
+// sectionPrefix represents what the keys of a section begin with.
+type sectionPrefix struct{ text, section string }
+
+// of returns what the keys of a section begin with, "" if nothing says so.
+func (p sectionPrefix) of(section string) string {
+	if p.section != section {
+		return ""
+	}
+	return p.text
+}
+
+// Bounds of what is looked through for a prefix.
+const (
+	maxBelow    = 200 // lines of a list below an item
+	maxPrefixes = 50  // labels of a page
+)
+
+// above represents what the items of a list begin with that are so far in.
+type above struct {
+	prefix    string
+	at, items int // how far in the item that says it is, and those below it
+}
+
+// writtenOut returns the lines of a text with what their keys begin with, where an item above, or a label of the
+// section, says it. Where a key is written with it, all are meant to be.
+func (c *collector) writtenOut(b markdown.Block) []string {
+	out := slices.Clone(b.Text)
+	var stack []above
+	if text := c.prefix.of(b.Section); text != "" && !b.Title {
+		stack = append(stack, above{text, -1, depthOfItems(b.Text)})
+	}
+	for i, l := range b.Text {
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		if m := prefixLabel.FindStringSubmatch(l); m != nil && c.prefixes < maxPrefixes {
+			c.prefix, stack = sectionPrefix{}, nil
+			if c.prefixes++; !holdsKeyOf(c.lines, m[1]) {
+				c.prefix = sectionPrefix{m[1], b.Section}
+				stack = []above{{m[1], -1, depthOfItems(b.Text[i+1:])}}
+			}
+			continue
+		}
+		at := program.Depth(l)
+		for len(stack) > 0 && stack[len(stack)-1].at >= at {
+			stack = stack[:len(stack)-1]
+		}
+		over := above{}
+		if n := len(stack); n > 0 {
+			over = stack[n-1]
+		}
+		if prefix := parentOf(l, b.Text[i+1:min(i+1+maxBelow, len(b.Text))]); prefix != "" {
+			stack = append(stack, above{over.prefix + prefix, at, depthOfItems(b.Text[i+1:])})
+		} else if over.prefix != "" && over.items == at {
+			out[i] = withPrefix(l, over.prefix)
+			if m := listItem.FindStringSubmatch(l); m != nil && out[i] == l && program.PlainWord.MatchString(m[1]) {
+				c.Pass(b.Line+i, over.prefix+m[1], "nothing says that it is a key")
+			}
+		}
+	}
+	return out
+}
+
+// attributeTitles are words for what is said of a key; isSyntaxOfLists are titles of lists that no key begins with.
+var (
+	attributeTitles = slices.Concat(wording.TTLTitles, wording.TypeTitles, wording.DocTitles, wording.KeyTitles)
+	isSyntaxOfLists = shape.Set("redis: valkey: keys: key: prefix: prefixes: patterns: types: hash: hashes: list: lists: " +
+		"set: sets: zset: zsets: string: strings: stream: streams: channels: fields: examples: notes:")
+)
+
+// parentOf returns what an item says that those below it begin with, "" if it says nothing.
+func parentOf(l string, below []string) string {
+	m := parentItem.FindStringSubmatch(l)
+	if m == nil {
+		return ""
+	}
+	if end := slices.IndexFunc(below, func(k string) bool { return program.Depth(k) <= program.Depth(l) }); end >= 0 {
+		below = below[:end]
+	}
+	if len(below) == 0 || holdsKeyOf(below, m[2]) ||
+		m[1] == "" && (!slices.ContainsFunc(below, isTail) || isSyntaxOfLists[m[2]]) {
+		return ""
+	}
+	return m[2]
+}
+
+// depthOfItems returns how far in the first item of some lines is.
+func depthOfItems(lines []string) int {
+	if i := slices.IndexFunc(lines[:min(len(lines), maxBelow)], bullet.MatchString); i >= 0 {
+		return program.Depth(lines[i])
+	}
+	return 0
+}
+
+// isTail reports whether an item begins with one word that is not a key by itself.
+func isTail(l string) bool {
+	m := wordItem.FindStringSubmatch(l)
+	return m != nil && !strings.Contains(m[2], ":")
+}
+
+// holdsKeyOf reports whether a key in some lines begins with a prefix and goes on.
+func holdsKeyOf(lines []string, prefix string) bool {
+	return slices.ContainsFunc(lines, func(l string) bool {
+		_, rest, ok := strings.Cut(l, prefix)
+		return ok && rest != "" && !strings.ContainsAny(rest[:1], "` \t\"'*)")
+	})
+}
+
+// withPrefix returns an item that begins with a prefix, where it names a placeholder, or tells a type or a TTL.
+func withPrefix(l, prefix string) string {
+	m := childItem.FindStringSubmatch(l)
+	if m == nil {
+		return l
+	}
+	s, ok := shape.Parse(m[2])
+	if !ok || s.Holes() == 0 && (!isTail(l) || beginsWord(wording.Folded(m[2]), attributeTitles) ||
+		wording.TypeIn(m[3]) == "" && wording.TTLOfRemark(m[3]) == "") {
+		return l
+	}
+	return m[1] + "`" + prefix + strings.TrimRight(m[2], ":,;") + "`" + m[3]
+}

@@ -48,6 +48,7 @@ func (c *collector) attribute(l string, line int) bool {
 		by := wording.ScaleOf(m[1], nil)
 		if about.TTL = wording.TTLIn(strings.TrimRight(m[2], ","), true, by); about.TTL == "" {
 			c.unscaled(line, m[1], m[2])
+			c.untimed(line, m[1], m[2])
 		}
 	}
 	if about.Type == "" && about.TTL == "" {
@@ -100,6 +101,11 @@ func (c *collector) saidBelow(l string, line int) bool {
 	if line <= last.Line || line-last.Line > attributeLines || c.heading.line > last.Line ||
 		last.Place < mention.InListing {
 		return false
+	}
+	if about := bullet.ReplaceAllString(l, ""); program.Depth(l) > 0 && wording.TTLOfRemark(about) != "" &&
+		wording.HasOtherSubject(about, last.Raw) {
+		c.Pass(line, about, "the time may be of something else than "+last.Raw)
+		return true
 	}
 	if program.Depth(l) > 0 && !bullet.MatchString(l) && line <= last.Line+2 && !strings.ContainsAny(l, ":：") {
 		first := strings.Fields(l)
@@ -187,9 +193,49 @@ func (c *collector) named(l string, line int) {
 		return
 	}
 	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
-	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" {
+	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" ||
+		mayBeKey(h.text) && firstType(l) != "" {
 		c.heading.text = ""
 		c.Add(h.text, mention.Mention{Place: mention.InColumn, Line: h.line})
+	}
+}
+
+// verbOrType is a word that is a type where a noun for what is in it follows, and else may be a verb: set when.
+var (
+	verbOrType = regex.Lazy(`(?i)^\W*(?:set|list|stream|hash|string)s?\s+(\p{L}+)`)
+	ofType     = regex.Lazy(`(?i)^(?:of|with|that|which|per|for|from|by|containing|holding|keyed|mapping|von|der|mit|aller?|` +
+		`für|de|des|du|avec|con|con|di|del|com|met|van)$`)
+)
+
+// firstType returns the type that a line begins with: Sorted set of open carts.
+func firstType(l string) string {
+	if m := verbOrType.FindStringSubmatch(l); m != nil && !ofType.MatchString(m[1]) {
+		return ""
+	}
+	first := strings.Fields(l)
+	return wording.TypeIn(strings.Join(first[:min(2, len(first))], " "))
+}
+
+// underHeading takes what a line below a heading that is a key says of it: Hash. TTL 1 hour.
+func (c *collector) underHeading(l string, line int) {
+	n := len(c.Found)
+	if n == 0 || c.Found[n-1].Line != c.heading.line || line <= c.heading.line || line-c.heading.line > attributeLines ||
+		strings.Contains(l, "`") {
+		return
+	}
+	last := &c.Found[n-1]
+	last.Type = cmp.Or(last.Type, firstType(l))
+	from := 0
+	for _, m := range append(sentenceEnd.FindAllStringIndex(l, -1), []int{len(l), len(l)}) {
+		part := l[from:m[1]]
+		from = m[1]
+		switch ttl := wording.TTLIn(part, false, 0); {
+		case ttl == "":
+		case wording.IsOfAnother(part, last.Raw):
+			c.Pass(line, part, "the time may be of something else than "+last.Raw)
+		default:
+			last.TTL = cmp.Or(last.TTL, ttl)
+		}
 	}
 }
 

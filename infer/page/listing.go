@@ -24,6 +24,7 @@ func (c *collector) codeBlock(b markdown.Block) {
 	c.coded, c.inCode = program.IsProgram(b.Lang), true
 	defer func() { c.coded, c.inCode = false, false }()
 	c.code.Learn(b)
+	c.passTree(b)
 	b.Code = unfolded(b.Code)
 	inside := program.Parents(b.Code)
 	docstring := false
@@ -139,10 +140,6 @@ func unfolded(lines []string) []string {
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.ContainsAny(l, "├└") }) {
 		return lines
 	}
-	type level struct {
-		at   int
-		name string
-	}
 	var above []level
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -166,6 +163,47 @@ func unfolded(lines []string) []string {
 		}
 	}
 	return out
+}
+
+// level represents a line of a tree, with how far in it is.
+type level struct {
+	at   int
+	name string
+}
+
+// passTree passes over the branches of a tree of keys that does not say what is between their words.
+func (c *collector) passTree(b markdown.Block) {
+	if !slices.ContainsFunc(b.Code, func(l string) bool { return strings.ContainsAny(l, "├└") }) {
+		return
+	}
+	var above []level
+	type branch struct {
+		line int
+		name string
+	}
+	var found []branch
+	for i, l := range b.Code {
+		text := strings.TrimLeft(l, " \t│├└─|")
+		at := utf8.RuneCountInString(l) - utf8.RuneCountInString(text)
+		for len(above) > 0 && above[len(above)-1].at >= at {
+			above = above[:len(above)-1]
+		}
+		name, rest, _ := strings.Cut(text, " ")
+		if strings.Contains(name, ":") {
+			return
+		}
+		if n := len(above); n > 0 {
+			name = above[n-1].name + "/" + name
+		}
+		above = append(above, level{at, name})
+		if s, ok := shape.Parse(name); ok && at > 0 && (s.Holes() > 0 && !s.Concrete() ||
+			wording.TypeIn(rest) != "" && wording.TTLOfRemark(rest) != "") {
+			found = append(found, branch{b.Line + i, name})
+		}
+	}
+	for _, f := range found {
+		c.Pass(f.line, f.name, "the tree does not say what is between the words of its keys")
+	}
 }
 
 // listed returns a line that begins with a key and goes on with a comment, or ends.

@@ -87,11 +87,11 @@ const maxLine = 2000
 // colon in it.
 func looksLikeKey(raw string, code bool) bool {
 	s, ok := shape.Parse(raw)
-	if !ok || s.NotAKey() || s.Glob || !s.HasWord() || strings.Contains(raw, "/") || strings.HasPrefix(raw, "$") {
+	if !ok || s.NotAKey() || s.Glob || !s.HasName() || strings.Contains(raw, "/") || strings.HasPrefix(raw, "$") {
 		return false
 	}
 	if s.Holes() > 0 && !s.Concrete() {
-		return s.Colons() > 0 || s.Rooted() && strings.ContainsAny(s.Parts[0].Text(), "-_")
+		return s.Colons() > 0 && (code || s.HasWord()) || s.Rooted() && strings.ContainsAny(s.Parts[0].Text(), "-_")
 	}
 	return code && s.Colons() > 0 && s.Rooted()
 }

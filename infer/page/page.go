@@ -84,6 +84,8 @@ type collector struct {
 	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
 	ahead    mention.Statement // what labels tell before the key is named
 	common   string            // what all keys begin with, as a sentence says
+	prefix   sectionPrefix     // what a label says that the keys of a section begin with
+	prefixes int               // how many labels said so
 	heading  headword          // a word that a heading names, in code
 	compared int               // how often what was missed was compared
 	lines    []string          // of the page

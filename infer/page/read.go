@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -87,6 +88,7 @@ func (c *collector) present(l string, line int) string {
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
 func (c *collector) prose(b markdown.Block) {
+	b.Text = c.writtenOut(b)
 	indent, among := amongKeys(b.Text)
 	c.hint = ""
 	for i, l := range b.Text {
@@ -109,6 +111,7 @@ func (c *collector) prose(b markdown.Block) {
 			c.labelled(l, line, b.Section) || c.typedLine(l, line, b.Section) || c.readBareLine(l, line, b.Section) {
 			continue
 		}
+		c.underHeading(l, line)
 		c.hinted(l)
 		if among && program.Depth(l) == indent && c.single(l, line, b.Section) {
 			continue
@@ -120,11 +123,11 @@ func (c *collector) prose(b markdown.Block) {
 		c.bracketed(l, line, b.Section)
 		c.says(l)
 		if m := listItem.FindStringSubmatch(l); m != nil {
-			if c.item(m[1], m[2], line, b.Section) {
+			if c.item(m[1], m[2], line, b.Section, c.shared(l, line, b.Section)) {
 				l = m[2]
 			}
 		} else {
-			for _, sentence := range sentences(wholeSentences(b.Text, i, l)) {
+			for _, sentence := range withoutKeyless(sentences(wholeSentences(b.Text, i, l))) {
 				c.sentence(withoutCommands(sentence), line, b.Section)
 			}
 		}
@@ -148,6 +151,19 @@ func sentences(l string) []string {
 		start = at[1]
 	}
 	return append(out, l[start:])
+}
+
+// withoutKeyless puts sentences that name nothing behind the one before: they may go on about its key.
+func withoutKeyless(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if n := len(out); n > 0 && !strings.Contains(s, "`") {
+			out[n-1] += s
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // mayBeKey: two words with a colon, or more.
@@ -217,6 +233,9 @@ const maxTyped = 20
 // bracketBehind is a remark in brackets right after a key.
 var bracketBehind = regex.Lazy("^`\\s*[(（]([^()（）]*)[)）]")
 
+// remarkBehind is what is said of a key right after it: a:{b}: hash, 2 days.
+var remarkBehind = regex.Lazy("^`\\s*(?:[:：–—]|-\\s)([^`.;。；]*)")
+
 // headingKey says what a heading names in code that may be a key.
 var headingKey = regex.Lazy(`^[A-Za-z][\w:{}<>.-]*$`)
 
@@ -225,22 +244,29 @@ func (c *collector) sentence(l string, line int, section string) {
 	s := only(l)
 	list := markdown.Spans(l)
 	c.typed(l, s, line, section)
+	shares := c.shared(l, line, section)
 	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
+		if i := slices.IndexFunc(list, hasHole); shares == nil && i >= 0 {
+			c.ofSeveral(l, list[i], line, section)
+		}
 		return
 	}
 	about := markdown.CodeSpan.ReplaceAllString(l, "")
 	if s == "" {
 		m := markdown.CodeSpan.FindStringIndex(l)
-		if typ, ttl := typeNear(l[m[1]:]), wording.TTLIn(about, false, 0); typ != "" || ttl != "" {
+		ttl, _ := c.lifeOf(l, list[0], line, section)
+		if typ := typeNear(l[m[1]:]); typ != "" || ttl != "" {
 			c.Add(list[0], mention.Mention{Place: mention.Maybe, Line: line, Section: section, Type: typ, TTL: ttl,
 				Quoted: wording.IsExample(l[:m[0]])})
 		}
 		return
 	}
 	at := mention.Mention{Line: line, Section: section, MaxLen: wording.MaxLen(about)}
-	at.TTL = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
-	if at.TTL == "" {
-		at.TTL, at.Weak = wording.TTLIn(about, false, 0), true
+	if shares == nil && !bullet.MatchString(l) {
+		at.TTL, at.Weak = c.lifeOf(l, s, line, section)
+		if nearer := beforeNext(l, s); nearer != "" {
+			at.TTL, at.Weak = nearer, false
+		}
 	}
 	at.Quoted = wording.IsExample(l[:strings.Index(l, s)])
 	for i, m := range markdown.CodeSpan.FindAllStringIndex(l, -1) {
@@ -252,9 +278,64 @@ func (c *collector) sentence(l string, line int, section string) {
 	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.TTL == "" {
 		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
 	}
+	if m := remarkBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.TTL == "" {
+		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
+	}
 	if bullet.MatchString(l) {
-		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(about)
+		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(c.ofKey(about, s, line))
 		at.Doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
+	if share, ok := shares[s]; ok {
+		at.TTL, at.Type, at.Weak = share.ttl, cmp.Or(share.typ, at.Type), false
+	}
 	c.Add(s, at)
+}
+
+// ofKey returns what an item or a cell says of a key: without the sentences that give a time of something else, which
+// are passed over.
+func (c *collector) ofKey(about, key string, line int) string {
+	from := 0
+	var out strings.Builder
+	for _, m := range append(sentenceEnd.FindAllStringIndex(about, -1), []int{len(about), len(about)}) {
+		part := about[from:m[1]]
+		if from > 0 && wording.TTLOfRemark(part) != "" && wording.HasOtherSubject(part, key) {
+			c.Pass(line, part, "the time may be of something else than "+key)
+		} else {
+			out.WriteString(part)
+		}
+		from = m[1]
+	}
+	return out.String()
+}
+
+// lifeOf returns the TTL that a text with one key gives, and whether another sentence than that with the key does. One
+// that goes on about the key and says another TTL contradicts it; a time of something else is passed over.
+func (c *collector) lifeOf(l, key string, line int, section string) (ttl string, weak bool) {
+	at := strings.Index(l, key)
+	ttl = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, key), ""), false, 0)
+	from, joined := 0, false   // joined: a semicolon is before it
+	stretch, open := "", false // what semicolons join with the key, and whether it goes on
+	for _, m := range append(sentenceEnd.FindAllStringIndex(l, -1), []int{len(l), len(l)}) {
+		part, elsewhere := l[from:m[1]], at < from || at >= m[1]
+		if other := wording.TTLIn(part, false, 0); elsewhere && other != "" {
+			switch {
+			case wording.HasOtherSubject(part, key), !joined && wording.IsOfAnother(part, key):
+				c.Pass(line, part, "the time may be of something else than "+key)
+			case ttl == "":
+				ttl, weak = other, true
+			case ttl != other && wording.GoesOn(part):
+				for _, t := range []string{ttl, other} {
+					c.Add(key, mention.Mention{Place: mention.Maybe, Line: line, Section: section, TTL: t})
+				}
+			}
+		}
+		if open = !elsewhere || joined && open; !elsewhere || open && len(stretch) < maxLine && !wording.HasOtherSubject(part, key) {
+			stretch += part
+		}
+		from, joined = m[1], strings.HasPrefix(l[m[0]:], ";") || strings.HasPrefix(l[m[0]:], "；")
+	}
+	if ttl == "" {
+		ttl, weak = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(stretch, ""), false, 0), true
+	}
+	return ttl, weak
 }

@@ -164,6 +164,7 @@ func TestLabels(t *testing.T) {
 		{"Key: user:{id}\n" +
 			"TTL: 5 fortnights", []string{
 			"1 user:{id}",
+			"2 not TTL 5 fortnights: no TTL is read of it",
 		}},
 		{"### Session\n" +
 			"\n" +
@@ -203,8 +204,8 @@ func TestLabels(t *testing.T) {
 		{"`user:{id}` and `post:{id}` are hashes.\n" +
 			"\n" +
 			"TTL: 1 h", []string{
-			"1 user:{id}",
-			"1 post:{id}  1h",
+			"1 user:{id} hash",
+			"1 post:{id} hash 1h",
 		}},
 		{"Channel: chat:room", []string{"1 chat:room channel"}},
 		{"The feed (key: user:{id}, list, 5 min), the cart (cart:{id}),\n" +
@@ -255,10 +256,118 @@ func TestSentences(t *testing.T) {
 		{"`foo:bar`", []string{"1 foo:{foo_id}, e.g. foo:bar"}},
 		{"`user:{id}` (5 min)", []string{"1 user:{id}  5m"}},
 		{"Written by `SET user:{id} 1 EX 60`, read by `GET user:{id}`.", []string{"1 user:{id} string 1m"}},
+		{"The hash `post:{id}` is kept. `old:{id}` was removed in 2024.", []string{
+			"1 post:{id} hash",
+			"1 not `old:{id}` was removed in 2024.: the line says removed in 2024",
+		}},
 		{"Formerly `user:{id}` was a hash. `post:{id}` is one.", []string{
 			"1 post:{id}",
 			"1 not Formerly `user:{id}` was a hash.: the line says Formerly",
 		}},
+	})
+}
+
+// TestSeveralKeysOfASentence: a time is of the nearest key before it that a part of the sentence is about, and of the
+// keys that are joined with it.
+func TestSeveralKeysOfASentence(t *testing.T) {
+	reads(t, []pageRow{
+		{"The hash `stock:{sku}` lives for one day, the set `stock:low` never expires.", []string{
+			"1 stock:low set none",
+			"1 stock:{sku} hash 1d",
+		}},
+		{"The string `otp:{phone}` lives for 5 minutes, the hash `user:{id}` for 30 days.", []string{
+			"1 otp:{phone} string 5m",
+			"1 user:{id} hash 30d",
+		}},
+		{"We keep `audit:{day}` (stream) 90 days and `audit:index` (set) forever.", []string{
+			"1 audit:{day} stream 90d",
+			"1 audit:index set none",
+		}},
+		{"`user:{id}` and `post:{id}` live for 2 hours.", []string{"1 user:{id}  2h", "1 post:{id}  2h"}},
+		{"`pay:{id}` and `ship:{id}` are hashes that live 7 and 3 days.", []string{
+			"1 pay:{id} hash",
+			"1 ship:{id} hash",
+			"1 not `pay:{id}` and `ship:{id}` are hashes that live 7 and 3 days.: it gives several times to several keys",
+		}},
+		{"The hash `stock:{sku}`, which mirrors the hash `wh:low`, lives for 1 day.", []string{"1 stock:{sku} hash 1d",
+			"1 not wh:low: nothing else on the page begins like it"}},
+		{"- The hash `stock:{sku}` lives for one day, the set `stock:low` never expires.", []string{
+			"1 stock:low set none", "1 stock:{sku} hash 1d"}},
+		{"`pay:{id}`: hash, 2 days; `ship:{id}`: list, 3 days", []string{"1 pay:{id} hash 2d", "1 ship:{id} list 3d"}},
+		{"We use `pay:{id}` (hash) and `ship:{id}` (list). Both live for 2 days.", []string{
+			"1 pay:{id} hash 2d", "1 ship:{id} list 2d"}},
+		{"We use `pay:{id}` (hash) and `ship:{id}` (list). The worker stays for 2 days.", []string{
+			"1 pay:{id} hash", "1 ship:{id} list",
+			"1 not The worker stays for 2 days.: it may be of any key of the sentence before it"}},
+		{"`pay:{id}` and `ship:{id}` are hashes and live for an hour and two days respectively.", []string{
+			"1 pay:{id} hash", "1 ship:{id} hash",
+			"1 not `pay:{id}` and `ship:{id}` are hashes and live for an hour and two days respectively.: it gives " +
+				"several times to several keys"}},
+		{"| Key | TTL |\n|---|---|\n| `pay:{id}`, `ship:{id}` | 1 h / 2 h |", []string{
+			"3 pay:{id}", "3 ship:{id}", "3 not TTL 1 h / 2 h: it gives several times to several keys"}},
+		{"- `pay:{id}` and `ship:{id}` (hash), 3 days", []string{"1 pay:{id} hash 3d", "1 ship:{id} hash 3d"}},
+		{"- `pay:{id}` (hash, 1 day), `ship:{id}` (list, 2 days)", []string{"1 pay:{id} hash 1d", "1 ship:{id} list 2d"}},
+		{"- `pay:{id}` / `ship:{id}`: sets; 10 min / 2 min", []string{"1 pay:{id} set", "1 ship:{id} set",
+			"1 not / ship:{id}: sets; 10 min / 2 min: it gives several times to several keys"}},
+		{"The hash `cart:{id}` lives 1 h and is copied to `cart:backup`, which lives 2 days.", []string{
+			"1 cart:{id} hash 1h"}},
+		{"`cart:{id}` is a hash like `wish:{id}` and lives for 2 days.", []string{
+			"1 cart:{id}",
+			"1 wish:{id}",
+			"1 not `cart:{id}` is a hash like `wish:{id}` and lives for 2 days.: it names several keys, and the time may be " +
+				"of any of them",
+		}},
+		{"We keep carts under `cart:{id}` (expires after 14 days) and prices in `price:{sku}`.", []string{
+			"1 cart:{id}  14d",
+			"1 price:{sku}",
+		}},
+		{"`rate:{ip}` has a field `n`. It expires after 1 hour.", []string{"1 rate:{ip}  1h"}},
+	})
+}
+
+// TestTimesOfSomethingElse: a time in a later sentence is the key's TTL if the sentence goes on about the key. Otherwise
+// it is passed over, and two that differ are none.
+func TestTimesOfSomethingElse(t *testing.T) {
+	const other = ": the time may be of something else than "
+	reads(t, []pageRow{
+		{"The list `mail:out:{lane}` is drained by a worker. The worker has a timeout of 90 seconds.", []string{
+			"1 mail:out:{lane} list",
+			"1 not The worker has a timeout of 90 seconds." + other + "mail:out:{lane}",
+		}},
+		{"The hash `price:{sku}` is written by the importer. The importer keeps its log for 30 days.", []string{
+			"1 price:{sku} hash",
+			"1 not The importer keeps its log for 30 days." + other + "price:{sku}",
+		}},
+		{"A job empties the hash `tmp:import:{id}`. It runs for 20 minutes.", []string{
+			"1 tmp:import:{id} hash",
+			"1 not It runs for 20 minutes." + other + "tmp:import:{id}",
+		}},
+		{"The hash `view:{id}` is read often. Clients cache it for 10 seconds.", []string{
+			"1 view:{id} hash",
+			"1 not Clients cache it for 10 seconds." + other + "view:{id}",
+		}},
+		{"The hash `cart:{id}` is small; the browser keeps its cookie for 30 days.", []string{
+			"1 cart:{id} hash",
+			"1 not the browser keeps its cookie for 30 days." + other + "cart:{id}",
+		}},
+		{"The hash `menu:{id}` is cached for 10 minutes. In Redis it never expires.", []string{
+			"1 menu:{id} hash; the page gives several TTLs: 10m (line 1), none (line 1)",
+		}},
+		{"`sess:{id}` is a hash. The session lives for 30 minutes.", []string{"1 sess:{id} hash 30m"}},
+		{"`work:{id}` is a hash. The key is gone after an hour.", []string{"1 work:{id} hash 1h"}},
+		{"`view:{id}` is a hash.\nIt expires after 90 seconds.", []string{"1 view:{id} hash 90s"}},
+		{"- `view:{id}`: hash. The worker has a timeout of 90 seconds.", []string{"1 view:{id} hash",
+			"1 not The worker has a timeout of 90 seconds." + other + "view:{id}"}},
+		{"- `view:{id}`: hash\n  - The worker has a timeout of 90 seconds.", []string{"1 view:{id} hash",
+			"2 not The worker has a timeout of 90 seconds." + other + "view:{id}"}},
+		{"| Key | Notes |\n|---|---|\n| `view:{id}` | hash. The worker has a timeout of 90 seconds. |", []string{
+			"3 view:{id} hash", "3 not The worker has a timeout of 90 seconds." + other + "view:{id}"}},
+		{"`sess:{id}` holds it (hash). Users stay logged in for 30 days.", []string{"1 sess:{id} hash",
+			"1 not Users stay logged in for 30 days." + other + "sess:{id}"}},
+		{"A session lives under `sess:{id}`; it is a hash and every request extends it to 30 minutes.", []string{
+			"1 sess:{id} hash 30m"}},
+		{"`price:{sku}` is kept by the importer. A checkout may take 20 minutes.", []string{"1 price:{sku}"}},
+		{"`lock:{id}` is a hash; cleared after 5 minutes.", []string{"1 lock:{id} hash 5m"}},
 	})
 }
 
@@ -340,6 +449,120 @@ func TestLists(t *testing.T) {
 			"2 chat:channel:{id} channel",
 			"3 seq:{seq_id} [seq_id:/[0-9]{3,}/]",
 		}},
+	})
+}
+
+// TestSingleLetters: a key of single letters and placeholders is one where a table or an item says so, else it is listed.
+func TestSingleLetters(t *testing.T) {
+	reads(t, []pageRow{
+		{"| Key | Type | TTL |\n|---|---|---|\n| `u:c:{userId}` | set | 1 day |\n| `s:{id}` | hash | 2 h |", []string{
+			"3 u:c:{userId} set 1d", "4 s:{id} hash 2h"}},
+		{"- `cart:{userId}` (hash), 7 days\n- `u:{userId}` (hash), 1 day\n- `x:y:{id}` is there", []string{
+			"1 cart:{userId} hash 7d",
+			"2 u:{userId} hash 1d",
+			"3 not x:y:{id}: nothing says that it is a key",
+		}},
+	})
+}
+
+// TestTreesWithoutColons: what is between the words of such a tree is not known; its branches are listed.
+func TestTreesWithoutColons(t *testing.T) {
+	const why = ": the tree does not say what is between the words of its keys"
+	reads(t, []pageRow{
+		{"```\nrank\n├── day\n│   └── {date}     zset, 35 days\n└── total          zset, no TTL\n```", []string{
+			"4 not rank/day/{date}" + why,
+			"5 not rank/total" + why,
+		}},
+		{"```\nsrc\n├── main.go  reads the list\n└── keys     files\n```", nil},
+	})
+}
+
+// TestBelowHeadings: a line below a heading that is a key tells its type and its TTL.
+func TestBelowHeadings(t *testing.T) {
+	reads(t, []pageRow{
+		{"## `price:{sku}`\nHash. TTL 1 hour.\n### Monitoring\nAn alert fires after 10 minutes.", []string{
+			"1 price:{sku} hash 1h"}},
+		{"### lat:cart:abandoned\n\nSortierte Menge der Körbe. Kein TTL.", []string{"1 lat:cart:abandoned zset none"}},
+		{"## `cart:open`\nSorted set of open carts. No TTL.", []string{"1 cart:open zset none"}},
+		{"## `seen:{id}`\nSet when a user logs in. The worker runs for 5 minutes.", []string{"1 seen:{id}",
+			"2 not The worker runs for 5 minutes.: the time may be of something else than seen:{id}"}},
+	})
+}
+
+// TestTTLsThatAreNotRead: a text for a TTL that is none is listed.
+func TestTTLsThatAreNotRead(t *testing.T) {
+	reads(t, []pageRow{
+		{"| Key | TTL |\n|---|---|\n| `voucher:{id}` | end of the campaign |\n| `view:{id}` | 1h (was 2h until May) |", []string{
+			"3 voucher:{id}",
+			"4 view:{id}  1h",
+			"3 not TTL end of the campaign: no TTL is read of it",
+		}},
+	})
+}
+
+// TestPrefixesAbove: an item in code that ends in a colon is what the keys below it begin with, a label that says so of
+// the keys of its section.
+func TestPrefixesAbove(t *testing.T) {
+	reads(t, []pageRow{
+		{"- `rank:`\n" +
+			"  - `day:{date}` – zset, 35 days\n" +
+			"  - `total` – zset, no TTL\n" +
+			"- `shop:cart:` (carts)\n" +
+			"  - `{id}` – hash, 14 days\n" +
+			"- `user:{id}` – hash", []string{
+			"2 rank:day:{date} zset 35d",
+			"3 rank:total zset none",
+			"5 shop:cart:{id} hash 14d",
+			"6 user:{id} hash",
+		}},
+		{"- rank:\n" +
+			"  - day:{date} – zset, 35 days\n" +
+			"  - total – zset, no TTL", []string{
+			"2 rank:day:{date} zset 35d",
+			"3 rank:total zset none",
+		}},
+		{"- `a:`\n" +
+			"  - `{id}` – hash\n" +
+			"    - `name` – string\n" +
+			"  - `b:`\n" +
+			"    - `{id}` – list\n" +
+			"  - `cc` – set\n" +
+			"- `total:{id}` – set", []string{
+			"2 a:{id} hash",
+			"5 a:b:{id} list",
+			"6 a:cc set",
+			"7 total:{id} set",
+		}},
+		{"- `rank:`\n" +
+			"  - `day:{date}` – zset\n" +
+			"  - the values are numbers in strings\n" +
+			"  - `type`: hash\n" +
+			"- redis:\n" +
+			"  - user:{id} hash\n" +
+			"  - jobs - list", []string{"2 rank:day:{date} zset", "6 user:{id} hash", "7 jobs list",
+			"4 not rank:type: nothing says that it is a key"}},
+		{"- Sessions:\n" +
+			"  - sess:{id} – hash\n" +
+			"- `rank:`\n" +
+			"  - `rank:{id}` – zset", []string{
+			"2 sess:{id} hash",
+			"4 rank:{id} zset",
+		}},
+		{"# A\n\nKey prefix: `cart:v2:`\n\n" +
+			"* `{userId}` - hash - 30 days\n" +
+			"* `{userId}:total` - string - 30 days\n" +
+			"* `guest:{token}` - hash - 2 hours\n" +
+			"* See the page of carts for a note.\n\n" +
+			"# B\n\n* `user:{id}` - hash", []string{
+			"5 cart:v2:{userId} hash 30d",
+			"6 cart:v2:{userId}:total string 30d",
+			"12 user:{id} hash",
+			"7 not cart:v2:guest:{token}: a key may be of it and of cart:v2:{userId}:total (line 6), and a draft cannot " +
+				"have both",
+		}},
+		{"Prefix: `app:`\n\n| Key | TTL |\n|---|---|\n| `user:{id}` | 1h |", []string{"5 app:user:{id}  1h"}},
+		{"Prefix: `app:`\n\n| Key | TTL |\n|---|---|\n| `app:user:{id}` | 1h |\n| `post:{id}` | 1h |", []string{
+			"5 app:user:{id}  1h", "6 post:{id}  1h"}},
 	})
 }
 

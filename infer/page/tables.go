@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
 	"github.com/keywright/keywright/infer/page/internal/mention"
@@ -65,6 +66,7 @@ func (c *collector) about(rows []markdown.Row) bool {
 			by := wording.ScaleOf(r.Cells[0], nil)
 			if last.TTL, told = wording.TTLIn(r.Cells[1], true, by), true; last.TTL == "" {
 				c.unscaled(r.Line, r.Cells[0], r.Cells[1])
+				c.untimed(r.Line, r.Cells[0], r.Cells[1])
 			}
 		case last.Type == "" && wording.SaysAny(title, wording.TypeTitles):
 			last.Type, told = wording.TypeIn(r.Cells[1]), true
@@ -87,6 +89,14 @@ func (c *collector) unscaled(line int, title, cell string) {
 	text := markdown.PlainText(cell)
 	if wording.AnyNumber.MatchString(text) {
 		c.Pass(line, title+" "+text, "the time that the number means is not certain, or below a second")
+	}
+}
+
+// untimed notes a text for a TTL that is none that is read.
+func (c *collector) untimed(line int, title, cell string) {
+	text := markdown.PlainText(cell)
+	if strings.ContainsFunc(text, unicode.IsLetter) && !wording.AnyNumber.MatchString(text) && wording.MaxLen(text) == "" {
+		c.Pass(line, strings.Trim(markdown.PlainText(title), " -*")+" "+text, "no TTL is read of it")
 	}
 }
 
@@ -133,9 +143,12 @@ func (c *collector) table(b markdown.Block) {
 		if at.TTL == "" {
 			for i, cell := range r.Cells {
 				if i != col.key && at.TTL == "" {
-					at.TTL = wording.TTLIn(cell, false, 0)
+					at.TTL = wording.TTLIn(c.ofKey(cell, markdown.PlainText(r.Cell(col.key)), r.Line), false, 0)
 				}
 			}
+		}
+		if at.TTL == "" && col.ttl >= 0 {
+			c.untimed(r.Line, title, r.Cell(col.ttl))
 		}
 		key := r.Cell(col.key)
 		if at.Type == "" {
@@ -148,11 +161,15 @@ func (c *collector) table(b markdown.Block) {
 		if len(list) == 0 {
 			list = between.Split(plainKey(key), -1)
 		}
+		if len(list) > 1 && col.ttl >= 0 && isOfEach(r.Cell(col.ttl)) && !strings.ContainsAny(r.Cell(col.ttl), "(（") {
+			c.Pass(r.Line, title+" "+markdown.PlainText(r.Cell(col.ttl)), "it gives several times to several keys")
+			at.TTL = ""
+		}
 		for _, raw := range list {
 			if whole := wholeKey(&r, raw, col.key); whole != "" {
 				raw = whole
 			}
-			c.Add(raw, at)
+			c.Add(c.prefix.of(b.Section)+raw, at)
 		}
 		for i, cell := range r.Cells { // examples, and keys that are named beside it
 			if i != col.key {
@@ -283,7 +300,7 @@ func keysIn(rows []markdown.Row, i int) int {
 			list[0] = whole
 		}
 		s, ok := shape.Parse(list[0])
-		if ok && s.HasWord() && !s.NotAKey() && !s.Meta() && (s.Colons() > 0 || s.Holes() > 0 && strings.ContainsAny(s.Raw,
+		if ok && s.HasName() && !s.NotAKey() && !s.Meta() && (s.Colons() > 0 || s.Holes() > 0 && strings.ContainsAny(s.Raw,
 			"_-/.")) && !strings.Contains(list[0], "://") {
 			n++
 		}

@@ -83,7 +83,7 @@ func (c *Mention) implausible() string {
 	}
 	switch c.Place {
 	case InColumn:
-		if !s.HasWord() {
+		if !s.HasName() {
 			return short
 		}
 		return ""

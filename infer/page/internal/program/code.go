@@ -157,6 +157,10 @@ func (c *Reader) Command(name string, args []string, at mention.Mention) {
 		at.TTL = ttlArgument(args, 1, 1)
 	case "PSETEX", "PEXPIRE":
 		at.TTL = ttlArgument(args, 1, 1000)
+	case "XADD", "XTRIM":
+		if i := slices.Index(upper, "MAXLEN"); i == 1 || i == 2 && upper[1] == "NOMKSTREAM" {
+			at.MaxLen = wording.MaxLen(strings.Join(args[i:min(i+3, len(args))], " "))
+		}
 	}
 	nx := false
 	for i, a := range upper[1:] {
@@ -325,6 +329,9 @@ func (c *Reader) strings(l string, at mention.Mention) {
 		case known:
 			here.Place, here.Type = mention.InCommand, typ
 			here.TTL = wording.TTLInCall(verb, afterFormat(rest[used:]))
+			if typ == "stream" {
+				here.MaxLen = wording.MaxLen(rest[used:])
+			}
 		case strings.Contains(strings.ToLower(verb), "lock") && !strings.Contains(strings.ToLower(verb), "key"):
 			i += m[1] + used
 			continue // the name of a lock, from which a library makes the key

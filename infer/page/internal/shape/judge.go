@@ -176,6 +176,11 @@ func (s *Shape) EndsInGlob() bool {
 // Lettered reports whether it begins with a letter.
 func (s *Shape) Lettered() bool { return rootForm.MatchString(s.Root()) }
 
+// HasName reports whether there is a word, or one letter at the beginning and a placeholder: u:{user}.
+func (s *Shape) HasName() bool {
+	return s.HasWord() || s.Colons() > 0 && s.Holes() > 0 && !s.Concrete() && !s.Parts[0].hasHole() && s.Lettered()
+}
+
 // raw returns the segment with its values.
 func (p part) raw() string { return p.Text() }
 

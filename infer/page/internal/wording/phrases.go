@@ -128,13 +128,16 @@ func clause(text string, from, to int) (string, int, int) {
 	return text[begin:end], from - begin, to - begin
 }
 
+// atMost is between a word for until and a time that is the longest one: bis zu 3 Tage.
+var atMost = regex.Lazy(`^\s*(?:zu\s+)?$`)
+
 // isEvent reports whether a time begins at an event, or lasts until one, that is none in the
 // life of a key: 30 days after the season.
 func isEvent(text string, s span) bool {
 	text, s.from, s.to = clause(text, s.from, s.to)
 	before, after := text[:s.from], text[s.to:]
 	for _, m := range untilForm.FindAllStringIndex(text, -1) {
-		if m[1] <= s.from && strings.TrimSpace(text[m[1]:s.from]) == "" {
+		if m[1] <= s.from && atMost.MatchString(text[m[1]:s.from]) {
 			continue // until 5 minutes: at most so much
 		}
 		return true

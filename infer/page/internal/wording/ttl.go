@@ -24,6 +24,9 @@ var someTime = regex.Lazy(`\d{2,}|\d\s*\p{L}`)
 // bareSeconds is a number that only its name says to be a time, as a command has it: ttl 120.
 var bareSeconds = regex.Lazy(`(?i)\b(?:ttl|ex|expire|setex)\b\s*[:=]?\s*(\d[\d_]*)\s*(?:$|[,;)])`)
 
+// once is a remark in brackets about what was so before.
+var once = regex.Lazy(`[(（](?:was|were|formerly|previously|before|until|war|fruher|vorher|bisher|antes|avant|prima)\s[^()（）]*[)）]`)
+
 // setTime is the TTL in the command that writes a string.
 var setTime = regex.Lazy(`\b(EX|PX)\s+(\d+)\b`)
 
@@ -38,7 +41,7 @@ func TTLIn(text string, column bool, by Scale) string {
 			return Seconds(arg[2], map[string]int64{"EX": 1, "PX": 1000}[arg[1]])
 		}
 	}
-	low := Folded(text)
+	low := once.ReplaceAllString(Folded(text), " ")
 	list := TimesIn(low)
 	switch {
 	case !column && foreverForm.MatchString(low), column && len(list) == 0 && isAlone(low):
@@ -92,6 +95,9 @@ func LongestIn(text string) string {
 	low := Folded(text)
 	return longest(lives(low, TimesIn(low), func(span) bool { return true }))
 }
+
+// CountTimes returns how many times a text names.
+func CountTimes(text string) int { return len(TimesIn(Folded(text))) }
 
 // parted are between the parts of a remark.
 const parted = ",;()（）、。，—–|"

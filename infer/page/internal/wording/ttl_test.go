@@ -53,6 +53,8 @@ func TestTTLOfSentences(t *testing.T) {
 // word for ever needs no verb.
 func TestTTLOfCells(t *testing.T) {
 	holds(t, inColumn, []row{
+		{"1h (was 2h until May)", "1h"}, {"1 Stunde (früher 2 Stunden)", "1h"}, {"bis zu 3 Tage", "3d"},
+		{"until May, 3 days", ""}, {"24 h (after the season)", ""},
 		{"", ""}, {" ", ""}, {"5 minutes", "5m"}, {"5min", "5m"}, {"5-10 minutes", "10m"}, {"1h (max 1 day)", "1d"},
 		{"300", "5m"}, {"300 ", "5m"}, {"300 (of the session)", "5m"}, {"300（默认）", "5m"}, {"300; refreshed", "5m"},
 		{"300 // as long as the token", "5m"}, {"300 # default", "5m"}, {"60 * 5", "5m"}, {"1_000", "1000s"},

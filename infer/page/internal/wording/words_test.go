@@ -85,8 +85,8 @@ func TestGoneIn(t *testing.T) {
 		{"removed after 5 minutes", ""}, {"removed in 5 minutes", ""}, {"removed in 12 hours", ""},
 		{"dropped for 30 s", ""},
 		{"removed in 5 minutes (planned)", "(planned"},
-		{"removed in 5 minutes, deprecated since 3.1", "deprecated since 3"},
-		{"removed in 5.0", "removed in 5"}, {"removed in v5", "removed in v5"}, {"removed in 5", "removed in 5"},
+		{"removed in 5 minutes, deprecated since 3.1", "deprecated since 3.1"},
+		{"removed in 5.0", "removed in 5.0"}, {"removed in v5", "removed in v5"}, {"removed in 5", "removed in 5"},
 		{"removed in 5 releases", "removed in 5"},
 	})
 }
