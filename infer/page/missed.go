@@ -20,11 +20,11 @@ var tokenForm = regex.Lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-
 // with a placeholder, or one in code with a colon.
 func (c *collector) missed(lines []string, keys []Key) {
 	known := map[string]bool{strings.TrimRight(c.common, ":"): true}
-	taken := map[int]string{} // by line: in a tree, a word there is the end of a key
+	taken := map[int][]string{} // by line
 	for _, m := range c.taken {
 		known[m.Signature()] = true
 		known[m.Raw] = true
-		taken[m.Line] += m.Raw + "\n"
+		taken[m.Line] = append(taken[m.Line], m.Raw)
 	}
 	for _, p := range c.Passed {
 		known[p.Text] = true
@@ -57,7 +57,7 @@ func (c *collector) missed(lines []string, keys []Key) {
 		for _, raw := range tokenForm.FindAllString(l, -1) {
 			raw = strings.Trim(raw, ".:*/-#")
 			if known[raw] || program.HasWord(passed[i+1], raw) ||
-				strings.ContainsAny(l, "├└") && strings.Contains(taken[i+1], ":"+raw+"\n") || !looksLikeKey(raw, code[raw]) {
+				endsOne(taken[i+1], raw, l) || !looksLikeKey(raw, code[raw]) {
 				continue
 			}
 			known[raw] = true
@@ -66,6 +66,13 @@ func (c *collector) missed(lines []string, keys []Key) {
 			}
 		}
 	}
+}
+
+// endsOne reports whether a word of a line is the end of a key that what is above it begins: in a tree, or below a prefix.
+func endsOne(keys []string, word, line string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		return strings.HasSuffix(key, ":"+strings.TrimPrefix(word, ":")) && !strings.Contains(line, key)
+	})
 }
 
 // isTaken reports whether a word is one of a key that was taken.
