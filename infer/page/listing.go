@@ -46,6 +46,10 @@ func (c *collector) codeBlock(b markdown.Block) {
 		if quotes := strings.Count(t, `"""`); quotes > 0 {
 			docstring = docstring != (quotes%2 > 0)
 		}
+		if (program.IsComment(t) || !program.IsProgram(b.Lang)) && c.isGone(t, line) {
+			pending, of = "", ""
+			continue
+		}
 		if (docstring && program.IsProgram(b.Lang) || program.IsComment(t)) && c.remarked(t, at) {
 			pending, of = "", t
 			continue
@@ -83,6 +87,19 @@ func (c *collector) codeBlock(b markdown.Block) {
 		}
 		c.code.Line(b, i, inside[i], at)
 	}
+}
+
+// isGone reports whether a line begins with a key and says that it is not there any more, or not yet.
+func (c *collector) isGone(t string, line int) bool {
+	key, rest, _ := listed(strings.TrimLeft(t, "#/-*;! \t"))
+	if !program.IsKey(key) {
+		return false
+	}
+	what := wording.GoneIn(markdown.PlainText(rest))
+	if what != "" {
+		c.Pass(line, key, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
+	}
+	return what != ""
 }
 
 // remarked reads a line of a comment that begins with a key and explains it.

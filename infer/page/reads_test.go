@@ -649,6 +649,15 @@ func TestCode(t *testing.T) {
 			"4 not sess:{id}: nothing says that it is a key",
 		}},
 		{"```\n" +
+			"# user:{id}  removed in 2023, hash, 1h\n" +
+			"cart:{id}  hash, no longer used\n" +
+			"post:{id}  hash\n" +
+			"```", []string{
+			"4 post:{id} hash",
+			"2 not user:{id}: the line says removed in 2023",
+			"3 not cart:{id}: the line says no longer used",
+		}},
+		{"```\n" +
 			"# the key sess:{id}:x lives 5 min\n" +
 			"sess:{id}:x  hash\n" +
 			"user:{id}:y  hash\n" +
