@@ -109,7 +109,7 @@ func ls(ctx context.Context, a *cli.App, o *lsing) error {
 		return out.Flush()
 	})
 	done()
-	if len(sum.Incomplete) > 0 && o.output == "table" {
+	if len(sum.Incomplete) > 0 && o.output == "table" && !errors.Is(err, errLimit) {
 		fmt.Fprintf(out, "INCOMPLETE: %s\n", finding.Printable(sum.Incomplete.String()))
 	}
 	if err := errors.Join(out.Flush()); err != nil {

@@ -38,6 +38,10 @@ func (o *offending) Check(form string, formGiven, values bool) error {
 	}
 	for i, code := range o.codes {
 		o.codes[i] = strings.ToUpper(code)
+		if o.codes[i] == "KW516" {
+			return cli.Usage("--keys-of KW502 prints all keys that are undeclared, those of its groups too",
+				"--keys-of KW516: it is about groups of keys, and their single keys are not kept")
+		}
 		if !audit.OfKeys(o.codes[i]) {
 			return cli.Usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx",
 				"--keys-of %q is no code of an audit with keys", code)
