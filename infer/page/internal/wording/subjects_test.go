@@ -6,7 +6,7 @@ import (
 	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
-// TestSubjects: a sentence behind one with a key is of the key where it goes on about it, names a word of it or an
+// TestSubjects: a sentence after one with a key is of the key where it goes on about it, names a word of it or an
 // entry, or speaks of expiry without a noun.
 func TestSubjects(t *testing.T) {
 	for _, c := range []struct {
