@@ -325,8 +325,8 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 	})
 }
 
-// TestTimesOfSomethingElse: a time in a later sentence is the key's TTL if the sentence goes on about the key. Otherwise
-// it is passed over, and two that differ are none.
+// TestTimesOfSomethingElse: a time in a later sentence is the key's TTL if the sentence goes on about the key.
+// Otherwise it is passed over, and two that differ are none.
 func TestTimesOfSomethingElse(t *testing.T) {
 	const other = ": the time may be of something else than "
 	reads(t, []pageRow{
