@@ -147,7 +147,8 @@ var (
 	// childItem is an item with its first word: a part of a key.
 	childItem = regex.Lazy("^(\\s*(?:[-*+•]|\\d+[.)])\\s+)`?([^\\s`]+)`?(.*)$")
 	// prefixLabel is a line that says what the keys of its section begin with: Key prefix: `cart:`.
-	prefixLabel = regex.Lazy("(?i)^\\W*(?:redis[ -]?|cache[ -]?)?(?:key[ -]?|schlüssel-?)?(?:prefix|präfix|préfixe|prefijo|" +
+	prefixLabel = regex.Lazy("(?i)^\\W*(?:redis[ -]?|cache[ -]?)?(?:key[ -]?|schlüssel-?)?" +
+		"(?:prefix|präfix|préfixe|prefijo|" +
 		"prefixo|prefisso|前缀|接頭辞|プレフィックス|접두사)[*_]*\\s*[:：]\\s*[*_]*\\s*`([^`\\s*]+:)`\\W*$")
 )
 
@@ -217,8 +218,8 @@ func (c *collector) writtenOut(b markdown.Block) []string {
 // attributeTitles are words for what is said of a key; isSyntaxOfLists are titles of lists that no key begins with.
 var (
 	attributeTitles = slices.Concat(wording.TTLTitles, wording.TypeTitles, wording.DocTitles, wording.KeyTitles)
-	isSyntaxOfLists = shape.Set("redis: valkey: keys: key: prefix: prefixes: patterns: types: hash: hashes: list: lists: " +
-		"set: sets: zset: zsets: string: strings: stream: streams: channels: fields: examples: notes:")
+	isSyntaxOfLists = shape.Set("redis: valkey: keys: key: prefix: prefixes: patterns: types: hash: hashes: " +
+		"list: lists: set: sets: zset: zsets: string: strings: stream: streams: channels: fields: examples: notes:")
 )
 
 // parentOf returns what an item says that those below it begin with, "" if it says nothing.

@@ -203,7 +203,8 @@ func (c *collector) named(l string, line int) {
 // verbOrType is a word that is a type where a noun for what is in it follows, and else may be a verb: set when.
 var (
 	verbOrType = regex.Lazy(`(?i)^\W*(?:set|list|stream|hash|string)s?\s+(\p{L}+)`)
-	ofType     = regex.Lazy(`(?i)^(?:of|with|that|which|per|for|from|by|containing|holding|keyed|mapping|von|der|mit|aller?|` +
+	ofType     = regex.Lazy(`(?i)^(?:of|with|that|which|per|for|from|by|containing|` +
+		`holding|keyed|mapping|von|der|mit|aller?|` +
 		`für|de|des|du|avec|con|con|di|del|com|met|van)$`)
 )
 
@@ -219,7 +220,8 @@ func firstType(l string) string {
 // underHeading takes what a line below a heading that is a key says of it: Hash. TTL 1 hour.
 func (c *collector) underHeading(l string, line int) {
 	n := len(c.Found)
-	if n == 0 || c.Found[n-1].Line != c.heading.line || line <= c.heading.line || line-c.heading.line > attributeLines ||
+	if n == 0 || c.Found[n-1].Line != c.heading.line || line <= c.heading.line ||
+		line-c.heading.line > attributeLines ||
 		strings.Contains(l, "`") {
 		return
 	}

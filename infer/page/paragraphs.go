@@ -95,11 +95,13 @@ var (
 	// joined is all that is between two keys of which a sentence says the same.
 	joined = regex.Lazy(`(?i)^[\s,/&*_、]*(?:and|or|as well as|und|oder|sowie|y|e|et|ou|o|en|i|и|と|和|及)?[\s,/&*_、]*$`)
 	// clauseStart is before a part of a sentence that has its own subject.
-	clauseStart = regex.Lazy(`(?i)[,;:，、；]|(?:^|\s)(?:and|or|but|while|und|oder|aber|während|y|e|et|ou|mais|pero|en|i|и|а)\s`)
+	clauseStart = regex.Lazy(`(?i)[,;:，、；]|(?:^|\s)(?:and|or|but|while|und|oder|aber|während|` +
+		`y|e|et|ou|mais|pero|en|i|и|а)\s`)
 	// twoNumbers are times of two keys: live 7 and 3 days.
 	twoNumbers = regex.Lazy(`(?i)\d\D+\d|\brespectively\b|\bbzw\b|\bjeweils\b`)
 	// ofAll begins a sentence about all keys of the one before it.
-	ofAll = regex.Lazy(`(?i)^\W*(?:all|both|they|each|alle|beide|sie|jeder|tous|toutes|todos|todas|tutti|tutte)(?:$|[^\p{L}])`)
+	ofAll = regex.Lazy(`(?i)^\W*(?:all|both|they|each|alle|beide|sie|` +
+		`jeder|tous|toutes|todos|todas|tutti|tutte)(?:$|[^\p{L}])`)
 )
 
 // maxSubject bounds the words of a subject beside the key: the sorted set `a:b`.
@@ -192,7 +194,7 @@ func isOfEach(about string) bool {
 	return twoNumbers.MatchString(about) || wording.CountTimes(about) > 1
 }
 
-// ofSeveral reads a sentence of several keys and one subject: a time before the second key is of the first. One behind
+// ofSeveral reads a sentence of several keys and one subject: a time before the second key is of the first. One after
 // it may be of any.
 func (c *collector) ofSeveral(l, first string, line int, section string) {
 	before, rest, _ := strings.Cut(l, "`"+first+"`")

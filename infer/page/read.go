@@ -153,7 +153,7 @@ func sentences(l string) []string {
 	return append(out, l[start:])
 }
 
-// withoutKeyless puts sentences that name nothing behind the one before: they may go on about its key.
+// withoutKeyless adds sentences that name nothing to the one before: they may go on about its key.
 func withoutKeyless(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -282,7 +282,8 @@ func (c *collector) sentence(l string, line int, section string) {
 		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
 	}
 	if bullet.MatchString(l) {
-		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(c.ofKey(about, s, line))
+		at.Place, at.Type = mention.InListing, wording.TypeIn(about)
+		at.TTL = wording.TTLOfRemark(c.ofKey(about, s, line))
 		at.Doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
 	if share, ok := shares[s]; ok {
@@ -329,7 +330,8 @@ func (c *collector) lifeOf(l, key string, line int, section string) (ttl string,
 				}
 			}
 		}
-		if open = !elsewhere || joined && open; !elsewhere || open && len(stretch) < maxLine && !wording.HasOtherSubject(part, key) {
+		open = !elsewhere || joined && open
+		if !elsewhere || open && len(stretch) < maxLine && !wording.HasOtherSubject(part, key) {
 			stretch += part
 		}
 		from, joined = m[1], strings.HasPrefix(l[m[0]:], ";") || strings.HasPrefix(l[m[0]:], "；")

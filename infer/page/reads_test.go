@@ -314,8 +314,8 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 		{"`cart:{id}` is a hash like `wish:{id}` and lives for 2 days.", []string{
 			"1 cart:{id}",
 			"1 wish:{id}",
-			"1 not `cart:{id}` is a hash like `wish:{id}` and lives for 2 days.: it names several keys, and the time may be " +
-				"of any of them",
+			"1 not `cart:{id}` is a hash like `wish:{id}` and lives for 2 days.: it names several keys, and the time may " +
+				"be of any of them",
 		}},
 		{"We keep carts under `cart:{id}` (expires after 14 days) and prices in `price:{sku}`.", []string{
 			"1 cart:{id}  14d",
@@ -325,8 +325,8 @@ func TestSeveralKeysOfASentence(t *testing.T) {
 	})
 }
 
-// TestTimesOfSomethingElse: a time in a later sentence is the key's TTL if the sentence goes on about the key. Otherwise
-// it is passed over, and two that differ are none.
+// TestTimesOfSomethingElse: a time in a later sentence is the key's TTL if the sentence goes on about the key.
+// Otherwise it is passed over, and two that differ are none.
 func TestTimesOfSomethingElse(t *testing.T) {
 	const other = ": the time may be of something else than "
 	reads(t, []pageRow{
@@ -452,7 +452,8 @@ func TestLists(t *testing.T) {
 	})
 }
 
-// TestSingleLetters: a key of single letters and placeholders is one where a table or an item says so, else it is listed.
+// TestSingleLetters: a key of single letters and placeholders is one where a table or an item says so, else it is
+// listed.
 func TestSingleLetters(t *testing.T) {
 	reads(t, []pageRow{
 		{"| Key | Type | TTL |\n|---|---|---|\n| `u:c:{userId}` | set | 1 day |\n| `s:{id}` | hash | 2 h |", []string{
@@ -492,7 +493,8 @@ func TestBelowHeadings(t *testing.T) {
 // TestTTLsThatAreNotRead: a text for a TTL that is none is listed.
 func TestTTLsThatAreNotRead(t *testing.T) {
 	reads(t, []pageRow{
-		{"| Key | TTL |\n|---|---|\n| `voucher:{id}` | end of the campaign |\n| `view:{id}` | 1h (was 2h until May) |", []string{
+		{"| Key | TTL |\n|---|---|\n| `voucher:{id}` | end of the campaign |\n" +
+			"| `view:{id}` | 1h (was 2h until May) |", []string{
 			"3 voucher:{id}",
 			"4 view:{id}  1h",
 			"3 not TTL end of the campaign: no TTL is read of it",

@@ -95,7 +95,8 @@ func (c *collector) unscaled(line int, title, cell string) {
 // untimed notes a text for a TTL that is none that is read.
 func (c *collector) untimed(line int, title, cell string) {
 	text := markdown.PlainText(cell)
-	if strings.ContainsFunc(text, unicode.IsLetter) && !wording.AnyNumber.MatchString(text) && wording.MaxLen(text) == "" {
+	if strings.ContainsFunc(text, unicode.IsLetter) && !wording.AnyNumber.MatchString(text) &&
+		wording.MaxLen(text) == "" {
 		c.Pass(line, strings.Trim(markdown.PlainText(title), " -*")+" "+text, "no TTL is read of it")
 	}
 }

@@ -8,13 +8,17 @@ import (
 
 var (
 	// ofKey begins a sentence that goes on about what was named before it: it, cached for, in Redis it.
-	ofKey = regex.Lazy(`(?i)^[^\p{L}]*(?:(?:in|im|en|dans)\s+\p{L}+,?\s+)?(?:it|they|this|these|both|cached|stored|saved|kept|` +
+	ofKey = regex.Lazy(`(?i)^[^\p{L}]*(?:(?:in|im|en|dans)\s+\p{L}+,?\s+)?` +
+		`(?:it|they|this|these|both|cached|stored|saved|kept|` +
 		`ttl|expir\p{L}*|es|sie|er|diese[rs]?|beide|ablauf|elle|ils?|elles|esta|este|questa|questo)(?:$|[^\p{L}])`)
 	// subject is the noun that a sentence begins with.
-	subject = regex.Lazy(`(?i)^[^\p{L}]*(?:the|an?|each|every|der|die|das|eine?|jede[rs]?|les?|la|une?|chaque|el|l[oa]s|una|` +
-		`cada|il|gli|os?|as|uma?)\s+(\p{L}+)|^[^\p{L}]*(\p{L}+s)\s+(?:stay|keep|hold|are|have|remain|retain|cache|store|may|can)\b`)
+	subject = regex.Lazy(`(?i)^[^\p{L}]*(?:the|an?|each|every|der|die|das|eine?|jede[rs]?|` +
+		`les?|la|une?|chaque|el|l[oa]s|una|` +
+		`cada|il|gli|os?|as|uma?)\s+(\p{L}+)|` +
+		`^[^\p{L}]*(\p{L}+s)\s+(?:stay|keep|hold|are|have|remain|retain|cache|store|may|can)\b`)
 	// entryNoun is a word for a key or what is in it, or for how long it lives.
-	entryNoun = regex.Lazy(`(?i)^(?:key|entr|value|ttl|expir|time[^o]|life|retention|record|item|element|field|hash|set|list|string|` +
+	entryNoun = regex.Lazy(`(?i)^(?:key|entr|value|ttl|expir|time[^o]|life|retention|` +
+		`record|item|element|field|hash|set|list|string|` +
 		`stream|counter|lock|data|cache|schlüssel|eintr|wert|ablauf|gültig|lebensdauer|sperre|clé|clef|valeur|durée|` +
 		`verrou|clave|valor|vida|vigencia|chave|validade|chiave|valore|durata|scadenza)`)
 	// otherTime is how long something else lasts.

@@ -25,7 +25,8 @@ var someTime = regex.Lazy(`\d{2,}|\d\s*\p{L}`)
 var bareSeconds = regex.Lazy(`(?i)\b(?:ttl|ex|expire|setex)\b\s*[:=]?\s*(\d[\d_]*)\s*(?:$|[,;)])`)
 
 // once is a remark in brackets about what was so before.
-var once = regex.Lazy(`[(（](?:was|were|formerly|previously|before|until|war|fruher|vorher|bisher|antes|avant|prima)\s[^()（）]*[)）]`)
+var once = regex.Lazy(`[(（](?:was|were|formerly|previously|before|until|` +
+	`war|fruher|vorher|bisher|antes|avant|prima)\s[^()（）]*[)）]`)
 
 // setTime is the TTL in the command that writes a string.
 var setTime = regex.Lazy(`\b(EX|PX)\s+(\d+)\b`)

@@ -86,7 +86,8 @@ var (
 		`^\W*(?:` + goneWords +
 		`)\s*[(\[（]|\bnot (?:yet|currently) (?:built|implemented|used|live|in use|written|deployed|released|there)\b|` +
 		`noch nicht (?:gebaut|umgesetzt|implementiert|in betrieb)|未実装|尚未实现|未实现|아직 구현|aún no (?:existe|se usa)|todavía no (?:existe|se usa)|pas encore (?:utilis|implément)|` +
-		`\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d[\d.]*|\b(?:we|was|were) considered\b|\bdecided against\b` +
+		`\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d[\d.]*|` +
+		`\b(?:we|was|were) considered\b|\bdecided against\b` +
 		`|\bno longer (?:used|written|exists?|there)\b|^\W*(?:formerly|previously|früher gab es|antes había|以前は|以前有|예전에는)\b|wird nicht mehr|ya no se |n'est plus|не используется|больше не ` +
 		`|\b(?:only|just|merely|s[oó]lo|solamente|nur|seulement|soltanto|apenas) (?:(?:as|como|als) )?(?:an?|una?|eine?|uma?) (?:example|ejemplo|beispiel|exemple|esempio|exemplo)\b` +
 		`|只是(?:一个)?(?:示例|例子)|仅(?:为|作|供)?示例|ただの例|一例にすぎ|예시일 뿐|예시에 불과`)
