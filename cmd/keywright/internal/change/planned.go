@@ -294,7 +294,7 @@ func Problem(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return "interrupted"
 	}
-	return err.Error()
+	return cli.OneLine(err)
 }
 
 // Cannot says what the server was asked in vain.

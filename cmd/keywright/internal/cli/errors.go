@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,17 @@ func (a *App) Finish(ctx context.Context, err error) int {
 		fmt.Fprintf(a.Err, "hint: %s\n", finding.Printable(a.HideSecrets(hint)))
 	}
 	return code
+}
+
+// OneLine returns what an error says in one line: errors that were joined have one each, and may say the same.
+func OneLine(err error) string {
+	var out []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 func Verdict(ctx context.Context, err error) (message, hint string, code int) {

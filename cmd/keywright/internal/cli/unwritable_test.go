@@ -22,3 +22,12 @@ func TestAFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestOneLine: errors that were joined are one line, and what several of them say is there once.
+func TestOneLine(t *testing.T) {
+	full := errors.New("write x: no space left on device")
+	if got := cli.OneLine(errors.Join(full, errors.Join(full, errors.New("close x")))); got !=
+		"write x: no space left on device; close x" {
+		t.Error(got)
+	}
+}

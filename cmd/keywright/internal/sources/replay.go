@@ -154,7 +154,7 @@ func contentsOfDump(a *cli.App, f *dumpfile.File, noCRC bool, onlyDB int) Conten
 
 // NotWritten returns an archive that could not be written to its end.
 func NotWritten(path string, err error) error {
-	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %v",
-		filepath.Base(path), err),
+	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %s",
+		filepath.Base(path), cli.OneLine(err)),
 		Hint: "is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
 }
