@@ -87,9 +87,9 @@ they are left out, unless --momentary is given.
 ` + sources.LibraryHelp + ` Of one that is
 there with another code --existing says what becomes.
 
-Exit codes: 0 planned or copied, 1 some keys differ in the end (they are named), 2
-usage, 3 a server cannot be reached, 4 it refuses, 5 not all was read or the target
-takes no more, 130 interrupted.`,
+Exit codes: 0 planned or copied, 1 some keys are there with another value, or differ
+in the end (they are named), 2 usage, 3 a server cannot be reached, 4 it refuses, 5 not
+all was read or the target takes no more, 130 interrupted.`,
 		Example: `  keywright copy redis://old:6379 redis://new:6379
   keywright copy redis://old:6379 redis://new:6379 --apply
   keywright copy redis://old:6379 redis://new:6379 --snapshot --plan move.plan

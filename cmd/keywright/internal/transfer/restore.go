@@ -81,9 +81,9 @@ the server are never deleted.
 there with another code --existing says what becomes. They are loaded before the keys, at
 every primary.
 
-Exit codes: 0 planned or restored, 1 some keys were not restored (they are named),
-2 usage or no archive, 3 the server cannot be reached, 4 it refuses, 5 the archive
-is not whole or the server takes no more, 130 interrupted.`,
+Exit codes: 0 planned or restored, 1 some keys are there with another value, or were
+not restored (they are named), 2 usage or no archive, 3 the server cannot be reached, 4
+it refuses, 5 the archive is not whole or the server takes no more, 130 interrupted.`,
 		Example: `  keywright restore all.kwa
   keywright restore all.kwa --apply
   keywright restore all.kwa --entry user --existing different --apply
