@@ -114,8 +114,8 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	}
 }
 
-// TestUndoFilesAreWhole: a file of which a line was changed, or lacks one in the middle, is refused; one that lacks its end
-// says so, as that of a killed run does.
+// TestUndoFilesAreWhole: a file of which a line was changed, or lacks one in the middle, or that another version wrote,
+// is refused; one that lacks its end says so, as that of a killed run does.
 func TestUndoFilesAreWhole(t *testing.T) {
 	t.Parallel()
 	s := kt.Start(t, kt.Redis)
@@ -144,6 +144,7 @@ func TestUndoFilesAreWhole(t *testing.T) {
 		{"cut at a line", without(3, end+1), false, ""},
 		{"cut within a line", string(text[:len(text)-len(lines[end])-5]), false, ""},
 		{"without a batch", without(1, 3), false, "lines before line 2 were changed, or are missing"},
+		{"of another version", strings.Replace(string(text), `"undo":2`, `"undo":1`, 1), false, "form 1"},
 		{"with another key", strings.Replace(string(text), "u:1", "u:2", 1), false, "lines before line"},
 	} {
 		must(t, os.WriteFile(path, []byte(c.text), 0o600))

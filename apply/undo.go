@@ -177,8 +177,12 @@ func (u *Undo) sameHead(text []byte) error {
 // parseHead gives the plan of a first line.
 func parseHead(text []byte) (*plan.Plan, error) {
 	var head undoHead
-	if err := json.Unmarshal(text, &head); err != nil || head.Undo != undoFormat || len(head.Plan) == 0 {
+	switch err := json.Unmarshal(text, &head); {
+	case err != nil || head.Undo == 0 || len(head.Plan) == 0:
 		return nil, ErrNoUndo
+	case head.Undo != undoFormat:
+		return nil, fmt.Errorf("it has form %d of an undo file, and this keywright knows %d: use the one that wrote it",
+			head.Undo, undoFormat)
 	}
 	p, err := plan.Parse(head.Plan)
 	if err != nil {
@@ -259,8 +263,8 @@ func (u *Undo) Close() error {
 	return u.file.Close()
 }
 
-// ReadUndo reads the head of a file that says what was renamed, or given a TTL, and looks whether all lines are there as
-// they were written. The file of a run that was killed has no end, which Ended says.
+// ReadUndo reads the head of a file that says what was renamed, or given a TTL, and looks whether all lines are there
+// as they were written. The file of a run that was killed has no end, which Ended says.
 func ReadUndo(path string) (*Undo, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -109,7 +109,7 @@ func Mapped(ks *keyspace.Keyspace, texts []string) (*Pairs, error) {
 			return nil, &selection.Error{What: fmt.Sprintf("%q is no old and new pattern", text),
 				Hint: "write --map 'user:{id}=usr:{id}'"}
 		}
-		old, to = named(ks, old, to)
+		old, to = nameAsDeclared(ks, old, to)
 		var both [2]*pattern.Pattern
 		for i, side := range []string{old, to} {
 			var err error
@@ -132,9 +132,9 @@ func Mapped(ks *keyspace.Keyspace, texts []string) (*Pairs, error) {
 // simple is a placeholder that is a name alone.
 var simple = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// named gives the placeholders of both patterns the names that they have in the declared pattern which one of both is
+// nameAsDeclared gives the placeholders of both patterns the names that they have in the declared pattern which one of both is
 // but for these names: what a placeholder takes is known by its name.
-func named(ks *keyspace.Keyspace, old, to string) (string, string) {
+func nameAsDeclared(ks *keyspace.Keyspace, old, to string) (string, string) {
 	if declaredAs(ks, to, old) != nil {
 		return old, to
 	}

@@ -28,7 +28,7 @@ func (c *collector) codeBlock(b markdown.Block) {
 	b.Code = unfolded(b.Code)
 	inside := program.Parents(b.Code)
 	docstring := false
-	pending, of := "", "" // a comment above, and the key that the comment before it is of
+	pending, remarked := "", false // a comment above; the comment before it explains a key
 	for i, l := range b.Code {
 		line := b.Line + i
 		if c.Cut > 0 {
@@ -47,15 +47,15 @@ func (c *collector) codeBlock(b markdown.Block) {
 			docstring = docstring != (quotes%2 > 0)
 		}
 		if (program.IsComment(t) || !program.IsProgram(b.Lang)) && c.isGone(t, line) {
-			pending, of = "", ""
+			pending, remarked = "", false
 			continue
 		}
 		if (docstring && program.IsProgram(b.Lang) || program.IsComment(t)) && c.remarked(t, at) {
-			pending, of = "", t
+			pending, remarked = "", true
 			continue
 		}
 		if program.IsComment(t) {
-			if pending = strings.TrimLeft(t, "#/-*; "); of != "" { // it goes on about that key
+			if pending = strings.TrimLeft(t, "#/-*; "); remarked { // it goes on about that key
 				last := &c.Found[len(c.Found)-1]
 				last.Type, last.TTL = cmp.Or(last.Type, program.PartType(pending)), cmp.Or(last.TTL, wording.TTLOfRemark(pending))
 				pending = ""
@@ -63,7 +63,7 @@ func (c *collector) codeBlock(b markdown.Block) {
 			c.comment(t, at)
 			continue
 		}
-		of = ""
+		remarked = false
 		if name, args := program.FindCommand(t, b.Lang); name != "" {
 			c.code.Command(name, args, at)
 			c.code.Reply(name, b.Code[i+1:])
@@ -74,7 +74,8 @@ func (c *collector) codeBlock(b markdown.Block) {
 			continue
 		}
 		if key, rest, ok := listed(t); ok && !program.IsProgram(b.Lang) {
-			at.Place, at.Doc = mention.InListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), above)
+			at.Place = mention.InListing
+			at.Doc = cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), above)
 			at.Doc = strings.TrimSuffix(at.Doc, ")")
 			at.Type, at.TTL = cmp.Or(wording.TypeIn(rest), program.PartType(above)), cmp.Or(wording.TTLOfRemark(rest),
 				wording.TTLOfRemark(above))

@@ -68,7 +68,8 @@ func (c *collector) missed(lines []string, keys []Key) {
 	}
 }
 
-// endsOne reports whether a word of a line is the end of a key that what is above it begins: in a tree, or below a prefix.
+// endsOne reports whether a word of a line is the end of a key that what is above it begins: in a tree, or below a
+// prefix.
 func endsOne(keys []string, word, line string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		return strings.HasSuffix(key, ":"+strings.TrimPrefix(word, ":")) && !strings.Contains(line, key)

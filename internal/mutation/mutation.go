@@ -18,8 +18,8 @@ import (
 )
 
 // Row represents a guard: how it is written, what is written there instead, and the test that must show it. The guard
-// is written once in the files of the tests' folder and below, or, if it is in none of these, in the project: a row holds
-// wherever the guard is moved to.
+// is written once in the files of the tests' folder and below, or, if it is in none of these, in the project: a row
+// holds wherever the guard is moved to.
 type Row = struct{ Name, Guard, Instead, Test string }
 
 // All reports whether guards are to be taken out. Tests without it hold only that each is

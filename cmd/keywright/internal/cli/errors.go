@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace/finding"
+	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
 )
 
@@ -95,6 +96,7 @@ func Verdict(ctx context.Context, err error) (message, hint string, code int) {
 	var ours *Bug
 	var file *dumpfile.Error
 	var damaged *rdb.Error
+	var cut *archive.CutError
 	switch {
 	case err == nil:
 		return "", "", ExitClean
@@ -116,6 +118,9 @@ func Verdict(ctx context.Context, err error) (message, hint string, code int) {
 		return err.Error(), "an RDB file is what BGSAVE writes, dump.rdb; it may be compressed with gzip or zstd", ExitUsage
 	case errors.Is(err, rdb.ErrUnknown):
 		return err.Error(), "a newer keywright may know it; a scan of the server itself reads any version", ExitPartial
+	case errors.As(err, &cut):
+		return err.Error(), "take another copy of the archive: `keywright archive verify` says what of this one is whole",
+			ExitPartial
 	case errors.As(err, &damaged):
 		return err.Error(),
 			"let the server write it again (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail",
@@ -178,7 +183,7 @@ func withoutLogin(url string) string {
 	return url
 }
 
-// schemeless is the URL of a server without its scheme, which may stand where a file is named: user:password@host:6379.
+// schemeless is the URL of a server without its scheme, given where a file is named: user:password@host:6379.
 var schemeless = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[^\s/{}*:]*:[^\s{}*]+@` +
 		`(?:localhost|[0-9.]+|\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+:[0-9]+)(?::[0-9]+)?(?:/.*)?$`)

@@ -317,7 +317,7 @@ func runDocument(t *testing.T, s *keywrighttest.Server, r documentRun) string {
 	return out.String()
 }
 
-// TestPublishedFilesReferToEachOther: the files of the repository, with their addresses, are schemas without the program.
+// TestPublishedFilesReferToEachOther: the files of the repository, with their addresses, are schemas by themselves.
 func TestPublishedFilesReferToEachOther(t *testing.T) {
 	files, err := fs.Glob(schemas, "schemas/*")
 	expect.NoError(t, err)

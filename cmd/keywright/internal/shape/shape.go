@@ -137,10 +137,17 @@ func (b *Set) define(t, form reflect.Type) Schema {
 	return ref
 }
 
-// defName returns the name of a Go type as the schemas have it: JSONKey is key.
+// defName returns the name of a Go type as the schemas have it: JSONKey is key, and ACLUsers aclUsers.
 func defName(name string) string {
 	name = strings.TrimPrefix(name, "JSON")
-	return string(unicode.ToLower(rune(name[0]))) + name[1:]
+	n := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsUpper(r) })
+	switch {
+	case n < 0:
+		n = len(name)
+	case n > 1:
+		n-- // the last capital begins the next word
+	}
+	return strings.ToLower(name[:n]) + name[n:]
 }
 
 // object returns the schema of a struct.

@@ -89,6 +89,14 @@ func TestNamesOfDefinitions(t *testing.T) {
 	expect.Equal(t, "definition", string(text), `{"properties":{"in":{"$ref":"#/$defs/shapeCounts"}},"type":"object"}`)
 }
 
+// TestDefName: a name begins with a small word.
+func TestDefName(t *testing.T) {
+	for name, want := range map[string]string{"JSONKey": "key", "Report": "report", "ACLUsers": "aclUsers", "TTL": "ttl",
+		"changeResult": "changeResult"} {
+		expect.Equal(t, name, defName(name), want)
+	}
+}
+
 type odd struct {
 	C chan int        `json:"c"`
 	J json.RawMessage `json:"j"`

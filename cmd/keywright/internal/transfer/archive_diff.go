@@ -73,7 +73,8 @@ func archiveDiff(ctx context.Context, a *cli.App, paths []string, o *telling) er
 			return err
 		}
 	}
-	v := &verifying{Selecting: o.Selecting, toDB: -1, byDigest: true, ttl: "exact", null: o.null, output: o.output, progress: "auto"}
+	v := &verifying{Selecting: o.Selecting, toDB: -1, byDigest: true, ttl: "exact", null: o.null, output: o.output,
+		progress: "auto"}
 	v.Chaining, v.Scan.OnlyDB, v.Role, v.Forks = o.Chaining, -1, "auto", 1
 	if o.null {
 		v.keysOf = []string{"all"}

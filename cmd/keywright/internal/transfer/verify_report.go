@@ -27,7 +27,7 @@ type VerifyReport struct {
 	Entries     []verifiedPart        `json:"entries"`
 	Differences []change.DifferingKey `json:"differences,omitempty"` // the first of them
 	More        int64                 `json:"more_differences,omitempty"`
-	Unread      int64                 `json:"unread,omitempty"` // the same by the digests that both archives have of their entries
+	Unread      int64                 `json:"unread,omitempty"` // keys that were compared by the digests of their entries
 	DurationMS  int64                 `json:"duration_ms"`
 
 	Libraries *compare.Libraries `json:"libraries,omitempty"` // of functions; absent: they were not compared

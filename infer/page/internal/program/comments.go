@@ -120,8 +120,8 @@ func patterns(text string) (out []shape.Shape) {
 	return out
 }
 
-// NamesAnother reports whether a comment names a pattern that a line below it does not have, or several: what it says is
-// not of that line.
+// NamesAnother reports whether a comment names a pattern that a line below it does not have, or several: what it says
+// is not of that line.
 func NamesAnother(comment, line string) bool {
 	named := patterns(comment)
 	if len(named) != 1 {

@@ -97,8 +97,8 @@ func (s *Shard) has(commands []string) error {
 	var why []string
 	if len(closed) > 0 {
 		why = append(why, "the user may not run "+strings.Join(closed, ", "))
-		hint = cmp.Or(hint, "`keywright acl print --self` prints a user that reads; --backup and --change add what backup, delete, "+
-			"ttl and clean need, and --rename, --restore, --copy and --snapshot print the user for these")
+		hint = cmp.Or(hint, "`keywright acl print --self` prints a user that reads; --backup and --change add what backup, "+
+			"delete, ttl and clean need, and --rename, --restore, --copy and --snapshot print the user for these")
 	}
 	if len(none) > 0 {
 		why = append(why, "the server has no "+strings.Join(none, ", ")+": its configuration has renamed or disabled it")
