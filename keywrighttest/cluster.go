@@ -31,9 +31,11 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int, options ..
 	for range primaries * (1 + replicas) {
 		c.Nodes = append(c.Nodes, Start(t, brand, options...))
 	}
+	for i, n := range c.Nodes { // a node with the epoch of another one would take a new one later, with its slots
+		n.Do("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
+	}
 	for i, n := range c.Nodes[:primaries] {
 		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slotCount/primaries), strconv.Itoa((i+1)*slotCount/primaries-1))
-		n.Do("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
 	}
 	for _, n := range c.Nodes[1:] {
 		n.Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(c.Nodes[0].Port), strconv.Itoa(c.Nodes[0].Port+1000))
@@ -49,7 +51,8 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int, options ..
 	}
 	c.await("the cluster is not ok", func(n *Server) bool {
 		return strings.Contains(fmt.Sprint(n.Do("CLUSTER", "INFO")), "cluster_state:ok") &&
-			strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), "slave") == len(c.Nodes)-primaries
+			strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), "slave") == len(c.Nodes)-primaries &&
+			assignment(n) == assignment(c.Nodes[0])
 	})
 	return c
 }

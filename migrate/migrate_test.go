@@ -28,7 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("MIGRATE_ROOT") != "" {
 		child()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1")) // each ends in a second
 }
 
 var oneOfEach = plain{map[string]string{"string": "a", "field": "a", "hash": "a", "member": "a", "scored": "a",
