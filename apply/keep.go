@@ -65,8 +65,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 		err = r.Keep.Sync()
 	}
 	if err != nil {
-		r.unknown(steps)
-		return nil, err
+		return nil, err // nothing of it was sent, nor counted
 	}
 	var left []*keyChange
 	for _, s := range steps {

@@ -100,11 +100,11 @@ func Keys(ctx context.Context, clients restore.Clients, scan Scan, rule plan.Rul
 // through changes what a scan finds.
 func (r *changes) through(ctx context.Context, scan Scan) (source.Summary, error) {
 	sum, err := scan(ctx, func(batch []source.Key) error { return r.page(ctx, batch) })
-	if err == nil {
-		return sum, r.flush(ctx)
+	if err != nil {
+		r.open, r.size = nil, 0 // found, and neither sent nor counted
+		return sum, err
 	}
-	r.lost()
-	return sum, err
+	return sum, r.flush(ctx)
 }
 
 // changes represents one run of Keys.
@@ -225,14 +225,6 @@ func (r *changes) name(entry int) string {
 // leave counts a key that is left alone.
 func (r *changes) leave(entry int, why plan.Code, key []byte, db int) {
 	r.Leave(r.name(entry), why, key, db)
-}
-
-// lost counts what was found and not sent.
-func (r *changes) lost() {
-	if !r.telling {
-		r.unknown(r.open)
-	}
-	r.open, r.size = nil, 0
 }
 
 func (r *changes) count(s *keyChange, c journal.KeyCounts) {

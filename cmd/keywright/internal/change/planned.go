@@ -232,6 +232,7 @@ func (r *Run) Result(ctx context.Context, report *apply.KeysReport, failed error
 // showDone prints what was done, and gives the exit code.
 func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
 	a, res := r.App, r.Result(ctx, report, failed)
+	a.Did = res.did(r.words().Did, r.verb.Unit)
 	var err error
 	if r.Output == "json" {
 		out := r.report()
@@ -251,6 +252,9 @@ func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysRepo
 	case errors.Is(failed, writelease.ErrHeld):
 		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(),
 			Hint: "run it again when that one has ended: what was done is not done twice"}
+	case cli.DiskFull(failed):
+		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem,
+			Hint: "make room on that disk and run it again, with a new file for what it keeps: what was done is not done twice"}
 	case !res.Complete, report.Unknown > 0 && failed != nil:
 		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem, Hint: "run it again: what was done is not done twice"}
 	case report.Refused > 0:
@@ -287,6 +291,17 @@ func (r *Run) printDone(res *changeResult) error {
 	}
 	a.Print("%s %s%s.", r.words().Did, terminal.Plural(res.Total.Changed, r.verb.Unit), memory(res.Total.Bytes))
 	return nil
+}
+
+// did returns what was done, for where the report cannot be written.
+func (res *changeResult) did(verb, unit string) string {
+	t := res.Total
+	text := fmt.Sprintf("%s %s, %s left alone, %s refused, %s unknown", verb, terminal.Plural(t.Changed, unit),
+		terminal.Count(t.Left), terminal.Count(t.Refused), terminal.Count(t.Unknown))
+	if res.Problem != "" {
+		text += "; INCOMPLETE: " + res.Problem
+	}
+	return text
 }
 
 // Problem returns an error as reports have it.

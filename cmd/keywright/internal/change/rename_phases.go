@@ -223,6 +223,10 @@ func (r *Run) showCopied(ctx context.Context, out *namesCopied, last *compare.Re
 	if failed != nil {
 		out.Problem = failed.Error()
 	}
+	if t := out.Total; t != nil {
+		r.App.Did = fmt.Sprintf("Copied %s to new names, %s could not be written", terminal.Plural(t.Restored, "key"),
+			terminal.Count(t.Refused+t.Unknown))
+	}
 	var err error
 	if r.Output == "json" {
 		report := r.report()

@@ -59,6 +59,8 @@ type App struct {
 	Connect        connect.Options
 	Now            func() time.Time
 	Patience       time.Duration // how long the right to change keys is waited for
+
+	Did string // what was changed, in short: said where the result cannot be written
 }
 
 func NewApp(args []string, s Streams, documents []Document) *App {

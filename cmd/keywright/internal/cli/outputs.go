@@ -60,10 +60,13 @@ func ListedInPart(g *answer.Gaps, what string) error {
 // shownUnread bounds the exit line.
 const shownUnread = 5
 
+// DiskFull reports whether there was no room to write.
+func DiskFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // Unwritable says why a file cannot be written, and what helps.
 func Unwritable(what string, err error) error {
 	hint := "name a file in a folder that you may write to"
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if DiskFull(err) {
 		hint = "make room on that disk, or name a file on another one"
 	}
 	return Usage(hint, "%s cannot be written: %v", what, err)

@@ -47,6 +47,9 @@ func run(ctx context.Context, a *cli.App) (err error) {
 	root.SetArgs(a.Args)
 	err = root.ExecuteContext(ctx)
 	if failed := a.Out.Err(); failed != nil {
+		if a.Did != "" {
+			return fmt.Errorf("the result cannot be written: %w; what was done: %s", failed, a.Did)
+		}
 		return fmt.Errorf("the result cannot be written: %w", failed)
 	}
 	return err

@@ -117,6 +117,7 @@ func goOnCopying(failed error) string {
 // Show says what was done, and gives the exit code.
 func (r *copyRun) Show(ctx context.Context, out *CopyReport, failed error) error {
 	var err error
+	r.Did = moved("Copied", out.Applied, &out.Total, out.Incomplete.String())
 	if r.output == "json" {
 		err = r.JSON(out)
 	} else {

@@ -50,6 +50,19 @@ func (m *movedTable) print(a *cli.App) error {
 	return nil
 }
 
+// moved returns what was done, for where the report cannot be written. "": nothing was, it is a plan.
+func moved(verb string, applied bool, t *journal.Counts, problem string) string {
+	if !applied {
+		return ""
+	}
+	text := fmt.Sprintf("%s %s, %s refused, %s unknown", verb, terminal.Plural(t.Restored, "key"), terminal.Count(t.Refused),
+		terminal.Count(t.Unknown))
+	if problem != "" {
+		text += "; INCOMPLETE: " + problem
+	}
+	return text
+}
+
 const (
 	reasonsShown  = 10 // reasons
 	examplesShown = 3  // keys of each

@@ -45,6 +45,7 @@ func tellMemory(a *cli.App, servers []restore.Memory) {
 // Show says what was done, and gives the exit code.
 func (r *restoreRun) Show(ctx context.Context, out *RestoreReport, failed error) error {
 	var err error
+	r.Did = moved("Restored", out.Applied, &out.Total, out.Problem)
 	if r.output == "json" {
 		err = r.JSON(out)
 	} else {
