@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -296,7 +297,7 @@ func memoryShare(p *examine.Patient) float64 {
 }
 
 func used(p *examine.Patient) string {
-	return fmt.Sprintf("%.0f %% of maxmemory (%s)", memoryShare(p)*100, p.Info["maxmemory_human"])
+	return fmt.Sprintf("%.0f %% of maxmemory (%s)", math.Floor(memoryShare(p)*100), p.Info["maxmemory_human"]) // 100: all of it
 }
 
 // evicts says whether the server has keys that its policy may take.

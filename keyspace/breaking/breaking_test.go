@@ -611,7 +611,12 @@ func TestOrderOfNewNames(t *testing.T) {
 			"readers that look under both, then writers, then read and write again"},
 		{`a: {key: "K:{i}", type: entity, ttl: 1h, fields: {s: text encrypted}, was: ["x:{i}"]}`,
 			"there is none while both run. Stop all that use it, then read"},
-		{`a: {key: K, type: hash, ttl: 1h, was: [x]}`, "ACL rules for both names"},
+		{`a: {key: K, type: hash, ttl: 1h, was: [x]}`, "ACL rules for both names, then readers that look under both, " +
+			"then writers, then rename"},
+		{`a: {key: "K:{i}", type: hash, ttl: 1h, was: ["x:{i}"]}`, "ACL rules for both names, then readers that look " +
+			"under both, then writers, then rename"},
+		{`a: {key: "K:{i}", type: hash, ttl: 1h, was: ["x:{j}"]}`, "ACL rules for both names, then readers that look " +
+			"under both, then writers, then drop"},
 	} {
 		old, _, _ := strings.Cut(c.entry, ", was")
 		found := Run(loaded(t, file(strings.Replace(old, "K", "x", 1)+"}")), loaded(t, file(c.entry)), Key)

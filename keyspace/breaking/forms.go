@@ -40,6 +40,10 @@ func (c *context) keysMoved() {
 			users = append([]string{owner}, users...)
 		}
 		way := renaming(new.Entry)
+		if !canRename(new.Entry, old.Pattern) {
+			way.fix = cmp.Or(way.fix, c.current.Fix) + namedAlike
+			way.order = cmp.Or(way.order, orderWithoutRename)
+		}
 		c.ordered(cmp.Or(way.order, c.current.order), new.Pos, old.Pos, new.Name, way.fix,
 			"deployed code of %s reads and writes %s as %s, and new code does not see it under %s",
 			orNobody(strings.Join(users, ", ")), new.Name, finding.Key(witness), new.Pattern)
@@ -93,6 +97,25 @@ func renaming(e *keyspace.Entry) way {
 			"new name, then start the new version, then drop `was`"
 	}
 	return way
+}
+
+// namedAlike and orderWithoutRename are for keys whose old pattern has other placeholders than the new one.
+const (
+	namedAlike = "; keywright rename takes the keys only if the placeholders under `was` are named as in the new pattern"
+
+	orderWithoutRename = "ACL rules for both names, then readers that look under both, then writers, then drop `was` when " +
+		"the old keys are gone"
+)
+
+// canRename reports whether keywright rename gives the keys of an old pattern the new name of the entry: its placeholders
+// have the same names as those of a former pattern.
+func canRename(e *keyspace.Entry, old *pattern.Pattern) bool {
+	to := e.Keys[0].Pattern
+	return slices.ContainsFunc(e.Was, func(was *pattern.Pattern) bool {
+		_, contains := pattern.Contains(was, old)
+		return contains && len(was.Placeholders()) == len(to.Placeholders()) &&
+			!slices.ContainsFunc(was.Placeholders(), func(p pattern.Placeholder) bool { return !to.Has(p.Name) })
+	})
 }
 
 // formerly reports whether a pattern is under the former ones of an entry.

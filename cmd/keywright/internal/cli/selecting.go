@@ -72,6 +72,10 @@ func (a *App) Selection(s *Selecting) (*selection.Selection, *keyspace.Keyspace,
 	}
 	NarrowToNamespaces(ks, &request, s)
 	sel, err := selection.Compile(ks, request)
+	if refused, ok := errors.AsType[*selection.Error](err); ok && a.Declared == "" {
+		return nil, nil, Usage("say where the declaration is with -f", "%s: none was named, or found here or in a folder above",
+			refused.What)
+	}
 	return sel, ks, RefusedSelection(err)
 }
 

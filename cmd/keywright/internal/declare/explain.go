@@ -106,10 +106,10 @@ func noEntry(a *cli.App, d *cli.Declaration, path, name string) error {
 			d.Prefix, r.Pos.File, r.Pos.Line)
 	}
 	switch near := typo.Nearest(name, d.Names()); {
+	case strings.ContainsAny(name, ":/{}"):
+		hint = "for a key write `" + a.Corrected(name, "--key="+name) + "`"
 	case near != "":
 		hint = "did you mean `" + a.Corrected(name, near) + "`?"
-	case strings.ContainsAny(name, ":/{}"):
-		hint = "for a key write `keywright explain --key " + cli.ShellWord(name) + "`"
 	case len(d.Entries) > 0:
 		hint = "the entries are: " + strings.Join(EntryNames(d.Keyspace), ", ")
 	}
