@@ -45,18 +45,22 @@ func (c *Client) CrossSlot(keys ...string) bool {
 
 // Primaries returns the servers that take writes, by address: those of which every key is
 // scanned once. A server whose role the login may not read (+role) counts as one. It is an
-// error if one of them does not answer, or there is none, as where the URL is a replica's.
+// error if one of them does not answer, or there is none, as where the URL is a replica's. The error joins
+// those of all servers; the others are there nevertheless.
 func (c *Client) Primaries(ctx context.Context) (map[string]rueidis.Client, error) {
-	nodes := c.raw.Nodes()
+	nodes, errs := c.raw.Nodes(), []error(nil)
 	for address, node := range nodes {
 		role, err := topology.ReadRole(ctx, AskNode(node))
 		switch {
 		case err == nil && !role.Primary():
 			delete(nodes, address)
 		case err != nil && refusal(err) != "NOPERM":
-			class, _, hint := judge(err, false)
-			return nil, &Error{Class: class, Op: "find primaries", Server: address, Attempts: 1, Err: err, Hint: hint}
+			delete(nodes, address)
+			errs = append(errs, askError("find primaries", address, err))
 		}
+	}
+	if errs != nil {
+		return nodes, errors.Join(errs...)
 	}
 	if len(nodes) == 0 {
 		return nil, &Error{Class: Refused, Op: "find primaries", Server: c.server,

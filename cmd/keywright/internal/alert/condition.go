@@ -105,6 +105,13 @@ func away(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 	if s.Failed != nil && now.Sub(s.Failed.Since) >= awayFor {
 		out = append(out, Condition{ID: t.ID + "/server", Page: []string{"server"}, from: s.Failed.Since,
 			Text: "the server does not answer: " + s.Failed.What})
+	} else if s.Value != nil {
+		for _, shard := range *s.Value {
+			if shard.Away != "" && now.Sub(shard.Since) >= awayFor {
+				out = append(out, Condition{ID: t.ID + "/server/" + shard.Address, Page: []string{"server"}, from: shard.Since,
+					Text: "the primary " + shard.Address + " does not answer: " + shard.Away})
+			}
+		}
 	}
 	return out, nil, s.Value != nil || s.Failed != nil
 }
@@ -168,7 +175,7 @@ func lost(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 		return nil, nil, false
 	}
 	for _, s := range *shards {
-		if s.Replicas < s.Expected {
+		if s.Away == "" && s.Replicas < s.Expected {
 			out = append(out, Condition{ID: t.ID + "/replica/" + s.Address, Page: []string{"server"}, Text: fmt.Sprintf(
 				"%s has %d of %d replicas in step", s.Address, s.Replicas, s.Expected)})
 		}

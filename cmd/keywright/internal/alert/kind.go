@@ -13,7 +13,7 @@ type Kind string
 
 // The kinds, the one that does the most harm first.
 const (
-	Away           Kind = "server-away"     // the server could not be read
+	Away           Kind = "server-away"     // the server, or a primary of it, could not be read
 	ShortMemory    Kind = "memory-short"    // a server uses more of its memory than a declared level, or 90 %
 	LostReplica    Kind = "replica-lost"    // a server has fewer replicas in step than it had
 	LostLease      Kind = "lease-lost"      // jobs run by workers that are dead

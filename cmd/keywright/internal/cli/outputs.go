@@ -61,7 +61,9 @@ func ListedInPart(g *answer.Gaps, what string) error {
 const shownUnread = 5
 
 // DiskFull reports whether there was no room to write.
-func DiskFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // Unwritable says why a file cannot be written, and what helps.
 func Unwritable(what string, err error) error {

@@ -59,4 +59,11 @@ keys:
 	if code, out, errs := run(s.URL(), "table"); code != cli.ExitUnreachable {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
+	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	cluster.Nodes[2].Kill()
+	if code, out, errs := run(cluster.URL(), "table"); code != cli.ExitFindings ||
+		!strings.Contains(out, "the primary "+cluster.Nodes[2].Addr()+" does not answer") ||
+		!strings.Contains(out, "not read: jobs: ") {
+		t.Errorf("of a cluster with a dead primary: exit code %d\n%s%s", code, out, errs)
+	}
 }

@@ -19,12 +19,23 @@ func (t *Target) Once(ctx context.Context) (st State, gaps answer.Gaps, err erro
 	}
 	defer client.Close()
 	t.Look()
+	for _, r := range t.declared() {
+		if r.told == Sharded {
+			t.glance(ctx, r)
+		}
+	}
+	st = t.State()
+	partly := st.Shards.Value != nil && slices.ContainsFunc(*st.Shards.Value, func(s Shard) bool { return s.Away != "" })
 	for _, e := range t.Declaration.Entries {
 		stream := streams(e)
 		if !stream && e.Construct != keyspace.Queue && e.Construct != keyspace.Entity {
 			continue
 		}
 		found, bounded, err := bind.Instances(ctx, client, e)
+		if err != nil && partly && ctx.Err() == nil {
+			gaps.Unread = append(gaps.Unread, answer.Unread{Entry: e.Name, Why: err.Error()})
+			continue
+		}
 		if err := gaps.Pass(ctx, e.Name, "", err); err != nil {
 			return st, gaps, err
 		}
@@ -45,7 +56,7 @@ func (t *Target) Once(ctx context.Context) (st State, gaps answer.Gaps, err erro
 		})
 	}
 	for _, r := range t.declared() {
-		if slices.Contains([]What{Sharded, Queued, Streamed, Counted}, r.told) {
+		if slices.Contains([]What{Queued, Streamed, Counted}, r.told) {
 			t.glance(ctx, r)
 		}
 	}

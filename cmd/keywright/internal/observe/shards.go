@@ -2,9 +2,12 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/connect/topology"
 )
@@ -12,13 +15,25 @@ import (
 // shardCost is what one primary is asked: whether it is one, and how it is.
 const shardCost = 2
 
-// readShards asks every primary how it is.
+// readShards asks every primary how it is. One that does not answer hides no other.
 func readShards(ctx context.Context, t *Target, r *answer.Reader) ([]Shard, error) {
 	nodes, err := r.Client.Primaries(ctx)
-	if err != nil {
+	if len(nodes) == 0 {
 		return nil, err
 	}
 	st, out := t.State(), []Shard{}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			failed, ok := errors.AsType[*keywright.Error](err)
+			if !ok {
+				return nil, err
+			}
+			away := Shard{Address: failed.Server, Away: failed.Err.Error(), Since: t.Now()}
+			out = append(out, away.after(st.Shards.Value))
+		}
+	} else if err != nil {
+		return nil, err
+	}
 	for address, node := range nodes {
 		if err := r.Pace(ctx, shardCost); err != nil {
 			return nil, err
@@ -33,13 +48,19 @@ func readShards(ctx context.Context, t *Target, r *answer.Reader) ([]Shard, erro
 	return out, nil
 }
 
-// after returns a shard that knows how many replicas it had before.
+// after returns a shard that knows how many replicas it had before, and since when it is away.
 func (s Shard) after(before *[]Shard) Shard {
-	if before != nil {
-		for _, was := range *before {
-			if was.Address == s.Address {
-				s.Expected = max(s.Expected, was.Expected)
-			}
+	if before == nil {
+		s.Since = time.Time{}
+		return s
+	}
+	for _, was := range *before {
+		if was.Address != s.Address {
+			continue
+		}
+		s.Expected = max(s.Expected, was.Expected)
+		if s.Away != "" && was.Away != "" {
+			s.Since = was.Since
 		}
 	}
 	return s
@@ -55,7 +76,8 @@ func shardOf(address, text string) Shard {
 		}
 		return nil
 	}
-	return Shard{Address: address, Role: info["role"], Version: version, Keys: info.Keys(),
+	keys := info.Keys()
+	return Shard{Address: address, Role: info["role"], Version: version, Keys: &keys,
 		Memory: figure("used_memory"), MaxMemory: figure("maxmemory"),
 		Clients: figure("connected_clients"), Commands: figure("instantaneous_ops_per_sec"),
 		Replicas: len(info.InStep()), Expected: len(info.Followers())}

@@ -89,7 +89,7 @@ type Shard struct {
 	Address   string `json:"address"`
 	Role      string `json:"role"`
 	Version   string `json:"version"`
-	Keys      int64  `json:"keys"`
+	Keys      *int64 `json:"keys,omitempty"`
 	Memory    *int64 `json:"memory,omitempty"`
 	MaxMemory *int64 `json:"max_memory,omitempty"` // 0: no limit
 	Clients   *int64 `json:"clients,omitempty"`
@@ -97,4 +97,7 @@ type Shard struct {
 	Replicas  int    `json:"replicas"`      // that are in step with it
 	// of them and those that are not; where some are gone, as many as there were while it was watched
 	Expected int `json:"replicas_expected"`
+
+	Away  string    `json:"away,omitempty"` // why it does not answer: then its figures are not known
+	Since time.Time `json:"-"`              // since when it is away; zero: since before it was watched
 }

@@ -36,7 +36,8 @@ func StatusCommand(a *cli.App) *cobra.Command {
 		Long: `Says what is wrong on a server now, in the order of the harm it does, each with how much
 and what helps, and since when where the server knows it: memory that runs short, replicas that are lost, jobs whose worker
 is dead, queues that are late, dead jobs, groups of streams that are late, entities that
-are not swept. Quiet is one line.
+are not swept. Quiet is one line. In a cluster a primary that does not answer is the first
+line, and what could not be read for it is named.
 
 It changes nothing and makes no audit: where keys of a queue, a stream or an entity have
 placeholders the server is scanned for them. keywright serve says the same on its first

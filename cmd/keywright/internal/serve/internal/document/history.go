@@ -77,7 +77,8 @@ func (w *Writer) Points(t *observe.Target, a *observe.Audit) map[string]history.
 // as there is room.
 func measureNow(t *observe.Target, at time.Time, out map[string]history.Point) {
 	st, now := t.State(), t.Now()
-	if v := st.Shards.Value; v != nil && !st.Shards.Stale(st.Began, now) {
+	away := func(s observe.Shard) bool { return s.Away != "" } // all of the memory is not known
+	if v := st.Shards.Value; v != nil && !st.Shards.Stale(st.Began, now) && !slices.ContainsFunc(*v, away) {
 		p := history.Point{At: at}
 		for _, shard := range *v {
 			if shard.Memory != nil {

@@ -477,7 +477,8 @@ export interface Server extends Measured {
     address: string;
     role: string;
     version: string;
-    keys: number;
+    keys?: number;
+    away?: string; // why it does not answer: then its figures are not known
     memory?: number; // absent: the server does not tell
     max_memory?: number; // 0: no limit
     clients?: number;

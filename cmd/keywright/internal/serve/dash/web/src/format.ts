@@ -30,7 +30,9 @@ export const signed = (n: number, write: (n: number) => string): string =>
 
 export const percent = (share: number): string => {
   const p = share * 100;
-  return p > 0 && p < 0.1 ? "< 0.1 %" : `${p < 10 ? p.toFixed(1) : Math.round(p)} %`;
+  if (p > 0 && p < 0.1) return "< 0.1 %";
+  if (p >= 99.5 && p < 100) return "> 99 %"; // 100 % is all
+  return `${p < 10 ? p.toFixed(1) : Math.round(p)} %`;
 };
 
 const steps: [number, string][] = [

@@ -64,10 +64,10 @@ export function ServerPage({ target }: { target: string }) {
                 text={(x) => `${x.address} ${x.role}`}
                 empty={<Empty title="No server was asked">This is a snapshot file.</Empty>}
                 columns={[
-                  { id: "address", title: "Address", sort: (x) => x.address, cell: (x) => <><Name text={x.address} /> <span class="note">{x.role}</span></> },
+                  { id: "address", title: "Address", sort: (x) => x.address, cell: (x) => <><Name text={x.address} /> {x.away ? <span class="problem">does not answer: <bdi>{x.away}</bdi></span> : <span class="note">{x.role}</span>}</> },
                   { id: "version", title: "Version", minor: true, sort: (x) => x.version, cell: (x) => x.version },
                   { id: "memory", title: "Memory", num: true, sort: (x) => x.memory ?? -1, cell: (x) => <Memory s={x} /> },
-                  { id: "keys", title: "Keys", num: true, sort: (x) => x.keys, cell: (x) => count(x.keys) },
+                  { id: "keys", title: "Keys", num: true, sort: (x) => x.keys ?? -1, cell: (x) => told(x.keys, count) },
                   { id: "clients", title: "Clients", num: true, minor: true, sort: (x) => x.clients ?? -1, cell: (x) => told(x.clients, count) },
                   { id: "ops", title: "Commands per second", num: true, minor: true, sort: (x) => x.ops ?? -1, cell: (x) => told(x.ops, brief) },
                 ]}
