@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel/internal/conn"
@@ -253,8 +254,9 @@ func Broken(err error) bool {
 // what commands get when a failover closes the connection under them; they may
 // have been sent.
 func transient(err error) bool {
-	var network net.Error
+	network, ok := errors.AsType[net.Error](err)
+	_, ofFile := network.(syscall.Errno) // that of a connection is in a net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) ||
+		ok && !ofFile && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) ||
 		errors.Is(err, rueidis.ErrDoCacheAborted) || errors.Is(err, rueidis.ErrClosing)
 }

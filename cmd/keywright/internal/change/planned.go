@@ -89,8 +89,10 @@ func (r *Run) showPlan(p *plan.Plan, file string) error {
 	}
 	if file != "" {
 		a.Print("The plan is in %s; `%s` executes it.", finding.Printable(file), a.CommandFor(file))
-	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 && a.Takes("plan") {
 		a.Print("--apply does it; --plan FILE keeps the plan.")
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
+		a.Print("--apply does it.")
 	}
 	return r.Verdict(p)
 }

@@ -145,7 +145,7 @@ func NoArchive(path string, err error) error {
 		return cli.Usage("name what opens it with --identity FILE, or --keys-file FILE", "%s is encrypted", path)
 	case errors.Is(err, archivefile.ErrNoKey):
 		return cli.Usage("name another --identity", "%s is encrypted for other keys", path)
-	case errors.Is(err, archive.ErrDamaged):
+	case errors.Is(err, archive.ErrDamaged), errors.As(err, new(*archive.CutError)):
 		return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("NOT WHOLE: %v", nameFile(path, err)),
 			Hint: "take another copy of the archive: nothing of this one can be read"}
 	}
