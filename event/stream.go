@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/value"
 )
 
@@ -196,7 +197,12 @@ const (
 )
 
 // At returns the place of the first message published at t or later.
-func At(t time.Time) Position { return Position(strconv.FormatInt(t.UnixMilli(), 10)) }
+func At(t time.Time) Position { return Position(strconv.FormatInt(unixMS(t), 10)) }
+
+// unixMS returns a time in the years 1970 to 9999 in milliseconds: another one is the nearer end of these.
+func unixMS(t time.Time) int64 {
+	return time.Unix(min(max(t.Unix(), 0), scalar.LastSecond), int64(t.Nanosecond())).UnixMilli()
+}
 
 // After returns the position after a message.
 func After(id string) Position { return Position("(" + id) }

@@ -213,6 +213,12 @@ func judge(err error, writes bool) (class Class, again bool, hint string) {
 		}
 		return Refused, false, ""
 	}
+	if checked, ok := errors.AsType[interface {
+		error
+		Sent() bool
+	}](err); ok && !checked.Sent() { // by a guard, which refuses it each time
+		return Invalid, false, ""
+	}
 	if notSent(err) {
 		if errors.Is(err, ErrClosed) {
 			return NotApplied, false, ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/coalesce"
+	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/queue/internal/send"
 	"github.com/keywright/keywright/queue/internal/stored"
 	"github.com/keywright/keywright/value"
@@ -297,8 +298,12 @@ func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
 		return 0, "", errors.New("one of In, UniqueFor, Retry and Timeout is negative")
 	case t.In > 0:
 		return lane, "+" + strconv.FormatInt(max(t.In.Milliseconds(), 1), 10), nil
+	case t.At.Unix() > scalar.LastSecond:
+		return 0, "", errors.New("At is after the year 9999")
+	case !t.At.IsZero() && t.At.Unix() < 0:
+		return lane, "0", nil
 	case !t.At.IsZero():
-		return lane, strconv.FormatInt(max(t.At.UnixMilli(), 0), 10), nil
+		return lane, strconv.FormatInt(t.At.UnixMilli(), 10), nil
 	}
 	return lane, "", nil
 }
