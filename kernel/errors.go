@@ -139,10 +139,10 @@ var refusals = map[string]struct {
 	again bool // a passing state: trying again soon may do
 	hint  string
 }{
-	"LOADING":     {NotApplied, true, ""},
+	"LOADING":     {NotApplied, true, "the server is loading its data; try again when it is done"},
 	"READONLY":    {NotApplied, true, "a failover is under way, or the URL is a replica's"},
-	"MASTERDOWN":  {NotApplied, true, ""},
-	"CLUSTERDOWN": {NotApplied, true, ""},
+	"MASTERDOWN":  {NotApplied, true, "the replica has lost its primary"},
+	"CLUSTERDOWN": {NotApplied, true, "slots of the cluster are not served; `keywright doctor` says which"},
 	"TRYAGAIN":    {NotApplied, true, ""},
 	"UNBLOCKED":   {NotApplied, true, ""},
 	"BUSY":        {NotApplied, false, "a script has been running for long; `SCRIPT KILL` ends one that has not written"},
@@ -248,6 +248,9 @@ func notSent(err error) bool {
 	return errors.As(err, &u) || errors.As(err, &n) || errors.As(err, &op) && op.Op == "dial" ||
 		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) || errors.Is(err, rueidis.ErrNoCache)
 }
+
+// Passes reports whether an error is a refusal for a passing state, as that of a server that loads its data.
+func Passes(err error) bool { return refusals[refusal(err)].again }
 
 // Broken reports whether an error says that the connection to a server broke, or could not be made.
 func Broken(err error) bool {
