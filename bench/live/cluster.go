@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -59,7 +60,7 @@ func (s *Server) joined(ctx context.Context) error {
 	for {
 		// Of a key in any slot it says where it is, or has it; before that CLUSTERDOWN.
 		err := s.Do("GET", "x")
-		if err == nil || len(err.Error()) > 6 && err.Error()[:6] == "-MOVED" {
+		if err == nil || strings.Contains(err.Error(), "MOVED") {
 			return nil
 		}
 		select {

@@ -6,7 +6,6 @@
 package live
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/bench/wire"
 )
 
 // Server represents a running server process with an empty data directory.
@@ -107,58 +108,41 @@ func (s *Server) await(ctx context.Context) error {
 // Do sends one command and waits until it is answered. An error reply is an
 // error.
 func (s *Server) Do(args ...string) error {
-	conn, err := net.Dial("tcp", s.Addr)
+	_, err := s.reply(time.Hour, args...)
+	return err
+}
+
+func (s *Server) reply(timeout time.Duration, args ...string) (any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := wire.Dial(ctx, s.Addr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(a), a)
-	}
-	reply, err := bufio.NewReader(conn).ReadString('\n')
-	if err == nil && strings.HasPrefix(reply, "-") {
-		err = errors.New(strings.TrimSpace(reply))
-	}
-	return err
+	conn.SetDeadline(time.Now().Add(timeout))
+	return conn.Do(args...)
 }
 
 // Dir returns where the server keeps its files.
 func (s *Server) Dir() string { return s.dir }
 
+// URL returns how clients are asked to connect.
+func (s *Server) URL() string { return "redis://" + s.Addr }
+
 // Info returns one section of INFO as a map.
 func (s *Server) Info(section string) (map[string]string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr, startTimeout)
+	text, err := s.reply(startTimeout, "INFO", section)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(startTimeout))
-	fmt.Fprintf(conn, "*2\r\n$4\r\nINFO\r\n$%d\r\n%s\r\n", len(section), section)
-	r := bufio.NewReader(conn)
-	head, err := r.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	size, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(head, "$")))
-	if err != nil {
-		return nil, fmt.Errorf("INFO answers %q", head)
-	}
-	text := make([]byte, size)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, err
-	}
-	return fields(string(text)), nil
-}
-
-func fields(text string) map[string]string {
 	m := map[string]string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(text.(string)) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			m[name] = value
 		}
 	}
-	return m
+	return m, nil
 }
 
 // CPU returns what the main thread has used since the server started. Commands run
@@ -209,4 +193,14 @@ func (s *Server) Commands() (sum int64, err error) {
 		}
 	}
 	return sum, err
+}
+
+// Pause waits for a time, or until the context ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }

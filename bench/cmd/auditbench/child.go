@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"runtime/pprof"
 	"slices"
 	"testing/fstest"
 
@@ -22,12 +20,13 @@ import (
 
 // children lists the contestants that run inside this binary, one per process so
 // that CPU and memory are theirs alone.
-var children = map[string]func(ctx context.Context, o options) (any, error){
-	"audit":   func(ctx context.Context, o options) (any, error) { return auditInProcess(ctx, o.addr, audit.Options{}) },
-	"rueidis": func(ctx context.Context, o options) (any, error) { return peers.Rueidis(ctx, o.load()) },
-	"floor":   func(ctx context.Context, o options) (any, error) { return peers.Floor(ctx, o.load()) },
-	"values": func(ctx context.Context, o options) (any, error) {
-		load := o.load()
+var children = map[string]func(ctx context.Context, load peers.Load) (any, error){
+	"audit": func(ctx context.Context, load peers.Load) (any, error) {
+		return auditInProcess(ctx, load.Addr, audit.Options{})
+	},
+	"rueidis": func(ctx context.Context, load peers.Load) (any, error) { return peers.Rueidis(ctx, load) },
+	"floor":   func(ctx context.Context, load peers.Load) (any, error) { return peers.Floor(ctx, load) },
+	"values": func(ctx context.Context, load peers.Load) (any, error) {
 		load.Values = true
 		return peers.Floor(ctx, load)
 	},
@@ -53,28 +52,13 @@ func auditInProcess(ctx context.Context, addr string, options audit.Options) (*a
 
 func childNames() []string { return slices.Sorted(maps.Keys(children)) }
 
-// load repeats what the audit asks for.
-func (o options) load() peers.Load {
-	return peers.Load{Addr: o.addr, Count: max(1, o.count), Memory: true, Samples: -1}
-}
-
-func runChild(ctx context.Context, o options, stdout io.Writer) error {
-	child := children[o.child]
+// runChild is a contestant, which asks for what the audit asks for.
+func (f *field) runChild(ctx context.Context, name string, stdout io.Writer) error {
+	child := children[name]
 	if child == nil {
-		return fmt.Errorf("-child %s: there are %q", o.child, childNames())
+		return fmt.Errorf("-child %s: there are %q", name, childNames())
 	}
-	if o.profile != "" {
-		file, err := os.Create(o.profile)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
-	result, err := child(ctx, o)
+	result, err := child(ctx, peers.Load{Addr: f.addr, Count: max(1, f.asked), Memory: true, Samples: -1})
 	if err != nil {
 		return err
 	}

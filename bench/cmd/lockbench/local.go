@@ -14,42 +14,41 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// local lets many goroutines of one process wait for one lock: one of them gives
-// up, another lock is taken meanwhile, and then all are served. Peers have no
-// line in the process.
-func local(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("Local: %d waiters of one process, median of %d", o.local, o.shots),
-		Columns: []string{"contestant", "one gives up ms", "another lock meanwhile ms", "all are served ms",
-			"server commands per lock"}}
-	for _, mode := range []struct {
-		name   string
-		shared bool
-	}{{"keywright, writers", false}, {"keywright, readers", true}} {
-		var gone, other, served []time.Duration
-		var perLock []float64
-		for range o.shots {
-			r, err := localOnce(ctx, server, o.local, mode.shared)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", mode.name, err)
-			}
-			gone, other, served, perLock = append(gone, r.gone), append(other, r.other), append(served, r.served),
-				append(perLock, r.commands)
-		}
-		t.Add(mode.name, millis(turns.Median(gone)), millis(turns.Median(other)), millis(turns.Median(served)),
-			fmt.Sprintf("%.1f", turns.Median(perLock)))
-	}
-	return []report.Table{t}, nil, nil
+// waiting represents a way in which goroutines of one process wait for a lock.
+type waiting struct {
+	name   string
+	shared bool
 }
 
+func (w waiting) String() string { return w.name }
+
+// localRun represents one time that they do.
 type localRun struct {
 	gone, other, served time.Duration
-	commands            float64
+	commands            float64 // per lock
 }
 
-func localOnce(ctx context.Context, server *live.Server, n int, shared bool) (r localRun, err error) {
+// locally lets many goroutines of one process wait for one lock: one of them gives
+// up, another lock is taken meanwhile, and then all are served. Peers have no
+// line in the process.
+func (f *field) locally(ctx context.Context, out *report.Report) error {
+	runs, err := turns.Rounds(f.shots, []waiting{{"keywright, writers", false}, {"keywright, readers", true}},
+		func(w waiting) (localRun, error) { return f.localOnce(ctx, w.shared) })
+	if err != nil {
+		return err
+	}
+	runs.Show(out, fmt.Sprintf("Local: %d waiters of one process, median of %d", f.local, f.shots), "contestant",
+		turns.Median("one gives up ms", "%.1f", func(r localRun) float64 { return millis(r.gone) }),
+		turns.Median("another lock meanwhile ms", "%.1f", func(r localRun) float64 { return millis(r.other) }),
+		turns.Median("all are served ms", "%.1f", func(r localRun) float64 { return millis(r.served) }),
+		turns.Median("server commands per lock", "%.1f", func(r localRun) float64 { return r.commands }))
+	return nil
+}
+
+func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	c, err := keywright.Open(ctx, "redis://"+server.Addr, keywright.Options{})
+	c, err := keywright.Open(ctx, f.server.URL(), keywright.Options{})
 	if err != nil {
 		return r, err
 	}
@@ -59,23 +58,18 @@ func localOnce(ctx context.Context, server *live.Server, n int, shared bool) (r 
 	if err != nil {
 		return r, err
 	}
-	var all sync.WaitGroup
-	errs := make(chan error, n)
-	begun := make(chan struct{}, n)
-	for range n {
-		all.Go(func() {
-			begun <- struct{}{}
-			errs <- localTurn(ctx, l, shared)
-		})
-	}
-	for range n {
-		<-begun
-	}
-	wait(ctx, settle)
+	var begun sync.WaitGroup
+	begun.Add(f.local)
+	all := make(chan error, 1)
+	go func() {
+		all <- turns.Each(f.local, f.local, func(int, int) error { begun.Done(); return localTurn(ctx, l, shared) })
+	}()
+	begun.Wait()
+	live.Pause(ctx, settle)
 	leaving, leave := context.WithCancel(ctx)
 	left := make(chan error, 1)
 	go func() { _, err := l.Acquire(leaving); left <- err }()
-	wait(ctx, settle)
+	live.Pause(ctx, settle)
 	began := time.Now()
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
@@ -86,7 +80,7 @@ func localOnce(ctx context.Context, server *live.Server, n int, shared bool) (r 
 		return r, err
 	}
 	r.other = time.Since(began)
-	before, err := server.Commands()
+	before, err := f.server.Commands()
 	if err != nil {
 		return r, err
 	}
@@ -94,14 +88,11 @@ func localOnce(ctx context.Context, server *live.Server, n int, shared bool) (r 
 	if err := holder.Release(ctx); err != nil {
 		return r, err
 	}
-	all.Wait()
+	err = <-all
 	r.served = time.Since(began)
-	after, err := server.Commands()
-	r.commands = float64(after-before) / float64(n)
-	for range n {
-		err = errors.Join(err, <-errs)
-	}
-	return r, err
+	after, err2 := f.server.Commands()
+	r.commands = float64(after-before) / float64(f.local)
+	return r, errors.Join(err, err2)
 }
 
 func localTurn(ctx context.Context, l lock.Lock, shared bool) error {

@@ -13,7 +13,7 @@ import (
 // Everybody gets through everything.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
+	if err := program().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
 		"-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
@@ -28,7 +28,7 @@ func TestEverybodyRuns(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{"-no-such": {"-no-such"},
 		"no-such-server": {"-server", "no-such-server"}} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -43,12 +43,13 @@ func TestALockThatIsNoneFailsTheRun(t *testing.T) {
 	defer server.Stop()
 	open := contestant{"open door",
 		func(context.Context, string, *wirecount.Counter) (client, error) { return openDoor{}, nil }}
-	o, _ := parse([]string{"-clients", "2", "-waiters", "2", "-hold", "20ms", "-steady", "50ms"})
+	f := newField()
+	f.server, f.clients, f.waiters, f.hold, f.steady = server, 2, 2, 20*time.Millisecond, 50*time.Millisecond
 	const want = "held by two at once"
-	if _, err := drain(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := f.drain(t.Context(), open); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("one-shot: %v", err)
 	}
-	if _, err := rush(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := f.rushOnce(t.Context(), open); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("steady: %v", err)
 	}
 }
@@ -72,8 +73,8 @@ func TestSum(t *testing.T) {
 	if err != nil || s.never != 1 || len(s.waits) != 2 || s.drain != 7*time.Millisecond || s.ideal != 3*time.Millisecond {
 		t.Errorf("%+v, %v", s, err)
 	}
-	f := figuresOf([]shot{s, s, {drain: time.Second, ideal: time.Second, never: 2}})
-	if f.never != 4 || f.drain != 7*time.Millisecond {
-		t.Errorf("%+v", f)
+	runs := []shot{s, s, {drain: time.Second, ideal: time.Second, never: 2}}
+	if drain, never := shotFigures[0].Value(runs), shotFigures[6].Value(runs); never != 4 || drain != 7 {
+		t.Errorf("never served: %v, drain: %v ms", never, drain)
 	}
 }

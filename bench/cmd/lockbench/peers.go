@@ -11,6 +11,7 @@ import (
 	"github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/bench/wirecount"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
@@ -26,6 +27,8 @@ type contestant struct {
 	name string
 	open func(ctx context.Context, addr string, count *wirecount.Counter) (client, error)
 }
+
+func (c contestant) String() string { return c.name }
 
 // client describes what one process would have.
 type client interface {
@@ -128,8 +131,7 @@ type redsyncMutex struct{ *redsync.Mutex }
 
 func (m redsyncMutex) lock(ctx context.Context) error { return m.LockContext(ctx) }
 func (m redsyncMutex) unlock(ctx context.Context) error {
-	_, err := m.UnlockContext(ctx)
-	return err
+	return turns.Err(m.UnlockContext(ctx))
 }
 
 func withRedislock(name string, pool int, wait time.Duration) contestant {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // checksum, and the estimates hold on both servers: run fails on any difference.
 func TestFileIsExact(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
+	if err := program().Run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -42,7 +42,7 @@ func TestWrongArguments(t *testing.T) {
 		"-no-such":       {"-no-such"},
 		"no-such-server": {"-servers", "no-such-server", "-keys", "10"},
 	} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -68,7 +68,9 @@ func TestGoals(t *testing.T) {
 	} {
 		f := good()
 		change(&f)
-		for _, g := range f.goals(1_000_000) {
+		var out report.Report
+		f.goals(&out, 1_000_000)
+		for _, g := range out.Goals {
 			if about := missed != "" && strings.Contains(g.What, missed); g.Reached() == about {
 				t.Errorf("%q: %s: %v, reached %v", missed, g.What, g.Value, g.Reached())
 			}

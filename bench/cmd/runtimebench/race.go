@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -13,13 +12,11 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/benchkeys"
-	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/rueidis"
 )
 
 // population says how many keys there are of each kind.
@@ -27,33 +24,31 @@ const population = 10_000
 
 var page = strings.Repeat("x", 256)
 
-// field represents the clients, connected.
+// field represents the server, and what reads and writes.
 type field struct {
-	raw     rueidis.Client
-	goRedis *redis.Client
+	*harness.Program
+	harness.Clients
 	keys    *benchkeys.Keyspace
 	guarded *benchkeys.Keyspace
 }
 
-func enter(ctx context.Context, addr string) (*field, error) {
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true})
+func (f *field) open(ctx context.Context, binary string) error {
+	server, c, err := f.Connect(ctx, binary, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	plain, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
-	if err != nil {
-		return nil, err
-	}
+	f.Clients = c
 	g, err := newGuard()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	guarded, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{Wrap: g.Wrap})
+	guarded, err := keywright.Open(ctx, server.URL(), keywright.Options{Wrap: g.Wrap})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &field{raw, redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1}), benchkeys.New(plain),
-		benchkeys.New(guarded)}, nil
+	f.Cleanup(guarded.Close)
+	f.keys, f.guarded = benchkeys.New(f.Client), benchkeys.New(guarded)
+	return f.fill(ctx)
 }
 
 func newGuard() (*guard.Guard, error) {
@@ -63,13 +58,6 @@ func newGuard() (*guard.Guard, error) {
 		return nil, errors.New(found[0].Message)
 	}
 	return guard.New(ks, guard.Options{})
-}
-
-func (f *field) close() {
-	f.raw.Close()
-	f.goRedis.Close()
-	f.keys.Client().Close()
-	f.guarded.Client().Close()
 }
 
 func (f *field) fill(ctx context.Context) error {
@@ -119,28 +107,26 @@ func personOf(m map[string]string) (p person, err error) {
 var ops = []op{
 	{"Get", []contestant{
 		{"keywright", func(ctx context.Context, f *field, id int64) error {
-			_, err := f.keys.Page(id).Get().Do(ctx)
-			return err
+			return turns.Err(f.keys.Page(id).Get().Do(ctx))
 		}},
 		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			return second(f.raw.Do(ctx, f.raw.B().Get().Key(pageKey(id)).Build()).ToString())
+			return turns.Err(f.Raw.Do(ctx, f.Raw.B().Get().Key(pageKey(id)).Build()).ToString())
 		}},
 		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			return second(f.goRedis.Get(ctx, pageKey(id)).Result())
+			return turns.Err(f.GoRedis.Get(ctx, pageKey(id)).Result())
 		}},
 		{"keywright, guarded",
 			func(ctx context.Context, f *field, id int64) error {
-				_, err := f.guarded.Page(id).Get().Do(ctx)
-				return err
+				return turns.Err(f.guarded.Page(id).Get().Do(ctx))
 			}},
 	}},
 	{"Set", []contestant{
 		{"keywright", func(ctx context.Context, f *field, id int64) error { return f.keys.Page(id).Set(page).Do(ctx) }},
 		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			return f.raw.Do(ctx, f.raw.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
+			return f.Raw.Do(ctx, f.Raw.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
 		}},
 		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			return f.goRedis.Set(ctx, pageKey(id), page, time.Minute).Err()
+			return f.GoRedis.Set(ctx, pageKey(id), page, time.Minute).Err()
 		}},
 		{"keywright, guarded",
 			func(ctx context.Context, f *field, id int64) error { return f.guarded.Page(id).Set(page).Do(ctx) }},
@@ -148,63 +134,38 @@ var ops = []op{
 	{"HGetAll", []contestant{
 		{"keywright",
 			func(ctx context.Context, f *field, id int64) error {
-				_, err := f.keys.Person(id).Get().Do(ctx)
-				return err
+				return turns.Err(f.keys.Person(id).Get().Do(ctx))
 			}},
 		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			m, err := f.raw.Do(ctx, f.raw.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
+			m, err := f.Raw.Do(ctx, f.Raw.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
 			if err != nil {
 				return err
 			}
-			return second(personOf(m))
+			return turns.Err(personOf(m))
 		}},
 		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			m, err := f.goRedis.HGetAll(ctx, personKey(id)).Result()
+			m, err := f.GoRedis.HGetAll(ctx, personKey(id)).Result()
 			if err != nil {
 				return err
 			}
-			return second(personOf(m))
+			return turns.Err(personOf(m))
 		}},
 		{"keywright, guarded", func(ctx context.Context, f *field, id int64) error {
-			_, err := f.guarded.Person(id).Get().Do(ctx)
-			return err
+			return turns.Err(f.guarded.Person(id).Get().Do(ctx))
 		}},
 	}},
 }
 
-func second[T any](_ T, err error) error { return err }
-
-// callers lists the numbers of goroutines.
-var callers = []int{1, 16, 128}
-
-// race lets the contestants run in turns, at each number of goroutines.
-func (f *field) race(ctx context.Context, o op, settings options) (report.Table, []report.Goal, error) {
-	all := make([]turns.Contestant, len(o.contestant))
-	for i, who := range o.contestant {
-		all[i] = turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
+// race compares keywright (0) with rueidis (1) and go-redis (2), and the guarded client (3) with the plain one.
+func (f *field) race(o op) turns.Race {
+	race := turns.Race{Title: o.name + ", operations/s", Callers: turns.Callers, By: 1, Goals: []turns.Goal{
+		{What: o.name + " @%d, keywright ÷ rueidis", By: 1, Bound: 0.95},
+		{What: o.name + " @%d, keywright ÷ go-redis", By: 2, Bound: 1.5, Callers: []int{128}},
+		{What: o.name + " @%d, guarded ÷ not", Of: 3, Bound: 0.7}}}
+	for _, who := range o.contestant {
+		race.All = append(race.All, turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
 			return who.do(ctx, f, int64(goroutine*7919+n)%population+1)
-		}}
+		}})
 	}
-	r, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice)
-	if err != nil {
-		return report.Table{}, nil, err
-	}
-	return r.Table(o.name+", operations/s", 1), goals(o.name, r), nil
-}
-
-// goals compares keywright (0) with rueidis (1) and go-redis (2), and the
-// guarded client (3) with the plain one.
-func goals(name string, r *turns.Result) []report.Goal {
-	var out []report.Goal
-	for _, n := range callers {
-		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ rueidis", name, n), Value: r.Ratio(0, 1, n),
-			Bound: 0.95, AtLeast: true})
-	}
-	out = append(out,
-		report.Goal{What: name + " @128, keywright ÷ go-redis", Value: r.Ratio(0, 2, 128), Bound: 1.5, AtLeast: true})
-	for _, n := range callers {
-		out = append(out,
-			report.Goal{What: fmt.Sprintf("%s @%d, guarded ÷ not", name, n), Value: r.Ratio(3, 0, n), Bound: 0.7, AtLeast: true})
-	}
-	return out
+	return race
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/bench/contest"
+	"github.com/keywright/keywright/bench/report"
 )
 
 // The audit by snapshot says exactly what was planted, as the one by SCAN does.
 func TestSnapshotIsExact(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
+	if err := program().Run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"keywright audit --snapshot", "redis-server, diskless", "redis-server, from disk",
@@ -27,7 +28,7 @@ func TestWrongArguments(t *testing.T) {
 		"-no-such":       {"-no-such"},
 		"no-such-server": {"-servers", "no-such-server"},
 	} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -46,8 +47,9 @@ func TestGoals(t *testing.T) {
 		{runs(130, 19), [2]bool{false, true}},
 		{runs(110, 21), [2]bool{true, false}},
 	} {
-		goals := field{snapshot: tc.snapshot, dump: runs(100, 300), scan: runs(900, 100)}.goals("server")
-		if got := [2]bool{goals[0].Reached(), goals[1].Reached()}; got != tc.reached {
+		var out report.Report
+		field{snapshot: tc.snapshot, dump: runs(100, 300), scan: runs(900, 100)}.goals(&out, "server")
+		if got := [2]bool{out.Goals[0].Reached(), out.Goals[1].Reached()}; got != tc.reached {
 			t.Errorf("%+v: %v, want %v", tc.snapshot.Samples, got, tc.reached)
 		}
 	}
