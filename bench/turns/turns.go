@@ -36,6 +36,13 @@ type Contestant struct {
 
 func (c Contestant) String() string { return c.Name }
 
+// Among returns a contestant that does something with one of so many things at a time; each goroutine begins elsewhere.
+func Among(name string, things int, do func(ctx context.Context, n int) error) Contestant {
+	return Contestant{Name: name, Do: func(ctx context.Context, goroutine, n int) error {
+		return do(ctx, (goroutine*7919+n)%things)
+	}}
+}
+
 // Race describes operations that are compared.
 type Race struct {
 	Title   string // of the table of rates

@@ -12,12 +12,12 @@ func BenchmarkHits(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer f.CleanUp()
-	for _, r := range races[1:] {
-		for _, c := range r.contestant {
-			b.Run(r.name+"/"+c.name, func(b *testing.B) {
+	for _, r := range f.races()[1:] {
+		for _, c := range r.all {
+			b.Run(r.name+"/"+c.Name, func(b *testing.B) {
 				b.ReportAllocs()
 				for n := 0; b.Loop(); n++ {
-					if err := c.do(b.Context(), f, n%population); err != nil {
+					if err := c.Do(b.Context(), 0, n); err != nil {
 						b.Fatal(err)
 					}
 				}

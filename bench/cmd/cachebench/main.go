@@ -24,7 +24,7 @@ func program() *harness.Program {
 	p.Title = func() string {
 		return fmt.Sprintf("Caches on %s: %d interleaved rounds of %v", p.Server, p.Rounds, p.Slice)
 	}
-	for _, r := range races {
+	for _, r := range f.races() {
 		p.Parts = append(p.Parts, report.Part{Name: r.part, Run: func(ctx context.Context, out *report.Report) error {
 			return f.race(ctx, out, r)
 		}})

@@ -81,72 +81,57 @@ func (f *field) open(ctx context.Context, server string) (err error) {
 type race struct {
 	part, name string
 	bound      float64
-	contestant []contestant
+	all        []turns.Contestant
 }
 
-type contestant struct {
-	name string
-	do   func(ctx context.Context, f *field, n int) error
+func (f *field) races() []race {
+	const n = population
+	doCache := turns.Among("rueidis DoCache", n, func(ctx context.Context, n int) error {
+		return turns.Err(f.Raw.DoCache(ctx, f.Raw.B().Get().Key(keys[n]).Cache(), time.Hour).ToString())
+	})
+	return []race{
+		{"server", "Hit from the server", 0.95, []turns.Contestant{
+			ours("keywright", &f.plain),
+			turns.Among("rueidis GET", n, func(ctx context.Context, n int) error {
+				return turns.Err(f.Raw.Do(ctx, f.Raw.B().Get().Key(keys[n]).Build()).ToString())
+			}),
+			theirs("go-redis/cache", &f.peer)}},
+		{"tracked", "Tracked hit in the process", 0.9, []turns.Contestant{ours("keywright, Local", &f.local), doCache,
+			theirs("go-redis/cache, TinyLFU", &f.peerLocal)}},
+		{"tier", "Hit in a tier of otter", 2.5, []turns.Contestant{ours("keywright, otter tier", &f.tiered), doCache,
+			turns.Among("otter alone, without invalidation", n, func(_ context.Context, n int) error {
+				if _, ok := f.otter.GetIfPresent(keys[n]); !ok {
+					return errors.New("not there")
+				}
+				return nil
+			})}},
+	}
 }
 
-func noLoad(context.Context) (string, error) { return "", errors.New("a hit has called the loader") }
-
-func doCache(ctx context.Context, f *field, n int) error {
-	return turns.Err(f.Raw.DoCache(ctx, f.Raw.B().Get().Key(keys[n]).Cache(), time.Hour).ToString())
+func ours(name string, c **cache.Cache[string]) turns.Contestant {
+	none := func(context.Context) (string, error) { return "", errors.New("a hit has called the loader") }
+	return turns.Among(name, population, func(ctx context.Context, n int) error {
+		return turns.Err((*c).Key(keys[n], nil).GetOrLoad(ctx, none))
+	})
 }
 
-func theirs(name string, of func(f *field) *peer.Cache) contestant {
-	return contestant{name, func(ctx context.Context, f *field, n int) error {
+func theirs(name string, c **peer.Cache) turns.Contestant {
+	return turns.Among(name, population, func(ctx context.Context, n int) error {
 		var v string
-		return of(f).Get(ctx, peers[n], &v)
-	}}
-}
-
-var races = []race{
-	{"server", "Hit from the server", 0.95, []contestant{
-		{"keywright", func(ctx context.Context, f *field, n int) error {
-			return turns.Err(f.plain.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-		}},
-		{"rueidis GET", func(ctx context.Context, f *field, n int) error {
-			return turns.Err(f.Raw.Do(ctx, f.Raw.B().Get().Key(keys[n]).Build()).ToString())
-		}},
-		theirs("go-redis/cache", func(f *field) *peer.Cache { return f.peer }),
-	}},
-	{"tracked", "Tracked hit in the process", 0.9, []contestant{
-		{"keywright, Local", func(ctx context.Context, f *field, n int) error {
-			return turns.Err(f.local.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-		}},
-		{"rueidis DoCache", doCache},
-		theirs("go-redis/cache, TinyLFU", func(f *field) *peer.Cache { return f.peerLocal }),
-	}},
-	{"tier", "Hit in a tier of otter", 2.5, []contestant{
-		{"keywright, otter tier", func(ctx context.Context, f *field, n int) error {
-			return turns.Err(f.tiered.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-		}},
-		{"rueidis DoCache", doCache},
-		{"otter alone, without invalidation", func(_ context.Context, f *field, n int) error {
-			if _, ok := f.otter.GetIfPresent(keys[n]); !ok {
-				return errors.New("not there")
-			}
-			return nil
-		}},
-	}},
+		return (*c).Get(ctx, peers[n], &v)
+	})
 }
 
 // race lets the contestants run in turns, at each number of goroutines.
 func (f *field) race(ctx context.Context, out *report.Report, r race) error {
-	all := make([]turns.Contestant, len(r.contestant))
-	for i, who := range r.contestant {
+	for _, who := range r.all {
 		for n := range population { // what is kept in the process is there
-			if err := who.do(ctx, f, n); err != nil {
+			if err := who.Do(ctx, 0, n); err != nil {
 				return err
 			}
 		}
-		all[i] = turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
-			return who.do(ctx, f, (goroutine*7919+n)%population)
-		}}
 	}
-	goal := turns.Goal{What: r.name + " @%d, keywright ÷ " + all[1].Name, By: 1, Bound: r.bound}
-	return turns.Race{Title: r.name + ", per second", All: all, Callers: turns.Callers, By: 1,
+	goal := turns.Goal{What: r.name + " @%d, keywright ÷ " + r.all[1].Name, By: 1, Bound: r.bound}
+	return turns.Race{Title: r.name + ", per second", All: r.all, Callers: turns.Callers, By: 1,
 		Goals: []turns.Goal{goal}}.Show(ctx, out, f.Rounds, f.Slice)
 }

@@ -42,7 +42,10 @@ func TestALockThatIsNoneFailsTheRun(t *testing.T) {
 	}
 	defer server.Stop()
 	open := contestant{"open door",
-		func(context.Context, string, *wirecount.Counter) (client, error) { return openDoor{}, nil }}
+		func(context.Context, string, *wirecount.Counter) (client, error) {
+			none := func(context.Context) error { return nil }
+			return client{func(string) mutex { return mutex{none, none} }, func() {}}, nil
+		}}
 	f := newField()
 	f.server, f.clients, f.waiters, f.hold, f.steady = server, 2, 2, 20*time.Millisecond, 50*time.Millisecond
 	const want = "held by two at once"
@@ -53,13 +56,6 @@ func TestALockThatIsNoneFailsTheRun(t *testing.T) {
 		t.Errorf("steady: %v", err)
 	}
 }
-
-type openDoor struct{}
-
-func (openDoor) close()                       {}
-func (openDoor) mutex(string) mutex           { return openDoor{} }
-func (openDoor) lock(context.Context) error   { return nil }
-func (openDoor) unlock(context.Context) error { return nil }
 
 // A waiter without a turn is counted, and is no part of the waits.
 func TestSum(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"github.com/keywright/keywright/kernel/guard"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 )
 
 // population says how many keys there are of each kind.
@@ -72,15 +75,12 @@ func (f *field) fill(ctx context.Context) error {
 	return nil
 }
 
-// op represents one operation, done by each contestant in its own way.
+// op represents one operation, as generated code has it and by hand.
 type op struct {
-	name       string
-	contestant []contestant
-}
-
-type contestant struct {
-	name string
-	do   func(ctx context.Context, f *field, id int64) error
+	name      string
+	generated func(ctx context.Context, k *benchkeys.Keyspace, id int64) error
+	rueidis   func(ctx context.Context, c rueidis.Client, id int64) error
+	goRedis   func(ctx context.Context, c *redis.Client, id int64) error
 }
 
 func pageKey(id int64) string   { return "cache:page:" + strconv.FormatInt(id, 10) }
@@ -105,67 +105,43 @@ func personOf(m map[string]string) (p person, err error) {
 }
 
 var ops = []op{
-	{"Get", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error {
-			return turns.Err(f.keys.Page(id).Get().Do(ctx))
-		}},
-		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			return turns.Err(f.Raw.Do(ctx, f.Raw.B().Get().Key(pageKey(id)).Build()).ToString())
-		}},
-		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			return turns.Err(f.GoRedis.Get(ctx, pageKey(id)).Result())
-		}},
-		{"keywright, guarded",
-			func(ctx context.Context, f *field, id int64) error {
-				return turns.Err(f.guarded.Page(id).Get().Do(ctx))
-			}},
+	{"Get", func(ctx context.Context, k *benchkeys.Keyspace, id int64) error {
+		return turns.Err(k.Page(id).Get().Do(ctx))
+	}, func(ctx context.Context, c rueidis.Client, id int64) error {
+		return turns.Err(c.Do(ctx, c.B().Get().Key(pageKey(id)).Build()).ToString())
+	}, func(ctx context.Context, c *redis.Client, id int64) error {
+		return turns.Err(c.Get(ctx, pageKey(id)).Result())
 	}},
-	{"Set", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error { return f.keys.Page(id).Set(page).Do(ctx) }},
-		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			return f.Raw.Do(ctx, f.Raw.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
-		}},
-		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			return f.GoRedis.Set(ctx, pageKey(id), page, time.Minute).Err()
-		}},
-		{"keywright, guarded",
-			func(ctx context.Context, f *field, id int64) error { return f.guarded.Page(id).Set(page).Do(ctx) }},
+	{"Set", func(ctx context.Context, k *benchkeys.Keyspace, id int64) error {
+		return k.Page(id).Set(page).Do(ctx)
+	}, func(ctx context.Context, c rueidis.Client, id int64) error {
+		return c.Do(ctx, c.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
+	}, func(ctx context.Context, c *redis.Client, id int64) error {
+		return c.Set(ctx, pageKey(id), page, time.Minute).Err()
 	}},
-	{"HGetAll", []contestant{
-		{"keywright",
-			func(ctx context.Context, f *field, id int64) error {
-				return turns.Err(f.keys.Person(id).Get().Do(ctx))
-			}},
-		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			m, err := f.Raw.Do(ctx, f.Raw.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
-			if err != nil {
-				return err
-			}
-			return turns.Err(personOf(m))
-		}},
-		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			m, err := f.GoRedis.HGetAll(ctx, personKey(id)).Result()
-			if err != nil {
-				return err
-			}
-			return turns.Err(personOf(m))
-		}},
-		{"keywright, guarded", func(ctx context.Context, f *field, id int64) error {
-			return turns.Err(f.guarded.Person(id).Get().Do(ctx))
-		}},
+	{"HGetAll", func(ctx context.Context, k *benchkeys.Keyspace, id int64) error {
+		return turns.Err(k.Person(id).Get().Do(ctx))
+	}, func(ctx context.Context, c rueidis.Client, id int64) error {
+		m, err := c.Do(ctx, c.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
+		return cmp.Or(err, turns.Err(personOf(m)))
+	}, func(ctx context.Context, c *redis.Client, id int64) error {
+		m, err := c.HGetAll(ctx, personKey(id)).Result()
+		return cmp.Or(err, turns.Err(personOf(m)))
 	}},
 }
 
 // race compares keywright (0) with rueidis (1) and go-redis (2), and the guarded client (3) with the plain one.
 func (f *field) race(o op) turns.Race {
-	race := turns.Race{Title: o.name + ", operations/s", Callers: turns.Callers, By: 1, Goals: []turns.Goal{
+	among := func(name string, do func(ctx context.Context, id int64) error) turns.Contestant {
+		return turns.Among(name, population, func(ctx context.Context, n int) error { return do(ctx, int64(n)+1) })
+	}
+	return turns.Race{Title: o.name + ", operations/s", Callers: turns.Callers, By: 1, All: []turns.Contestant{
+		among("keywright", func(ctx context.Context, id int64) error { return o.generated(ctx, f.keys, id) }),
+		among("rueidis", func(ctx context.Context, id int64) error { return o.rueidis(ctx, f.Raw, id) }),
+		among("go-redis", func(ctx context.Context, id int64) error { return o.goRedis(ctx, f.GoRedis, id) }),
+		among("keywright, guarded", func(ctx context.Context, id int64) error { return o.generated(ctx, f.guarded, id) }),
+	}, Goals: []turns.Goal{
 		{What: o.name + " @%d, keywright ÷ rueidis", By: 1, Bound: 0.95},
 		{What: o.name + " @%d, keywright ÷ go-redis", By: 2, Bound: 1.5, Callers: []int{128}},
 		{What: o.name + " @%d, guarded ÷ not", Of: 3, Bound: 0.7}}}
-	for _, who := range o.contestant {
-		race.All = append(race.All, turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
-			return who.do(ctx, f, int64(goroutine*7919+n)%population+1)
-		}})
-	}
-	return race
 }
