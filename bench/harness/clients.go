@@ -18,7 +18,8 @@ type Clients struct {
 	GoRedis *redis.Client
 }
 
-// Connect starts a server and connects to it, until the parts have run; timeout 0 is what the libraries have by default.
+// Connect starts a server and connects to it, until the parts have run; timeout 0 is what the libraries have by
+// default.
 func (p *Program) Connect(ctx context.Context, server string, timeout time.Duration) (s *live.Server, c Clients,
 	err error) {
 	if s, err = p.Start(ctx, server); err != nil {

@@ -80,7 +80,8 @@ func RDB(from *live.Server) *contest.Contestant {
 func (p *Program) Dataset() dataset.Options { return dataset.Options{Keys: p.Keys, Seed: p.Seed} }
 
 // Load starts a server with the dataset.
-func (p *Program) Load(ctx context.Context, server string, settings ...string) (*live.Server, *dataset.Manifest, error) {
+func (p *Program) Load(ctx context.Context, server string, settings ...string) (*live.Server, *dataset.Manifest,
+	error) {
 	s, err := p.Start(ctx, server, settings...)
 	if err != nil {
 		return nil, nil, err

@@ -34,6 +34,16 @@ func Rounds[C fmt.Stringer, R any](rounds int, all []C, run func(C) (R, error)) 
 	return r, nil
 }
 
+// Compare lets contestants run in turns, and shows their figures.
+func Compare[C fmt.Stringer, R any](out *report.Report, title string, rounds int, all []C, run func(C) (R, error),
+	figures ...Figure[R]) error {
+	runs, err := Rounds(rounds, all, run)
+	if err == nil {
+		runs.Show(out, title, "contestant", figures...)
+	}
+	return err
+}
+
 // Figure represents a column of a table: one number for each contestant, made of its runs.
 type Figure[R any] struct {
 	column, format string

@@ -133,7 +133,8 @@ func (r Race) turn(ctx context.Context, who Contestant, goroutines int, slice ti
 	return b, err
 }
 
-// Profile runs a race of one contestant for a CPU profile, and prints its rate and its costs. unit is what the rate counts.
+// Profile runs a race of one contestant for a CPU profile, and prints its rate and its costs. unit is what the rate
+// counts.
 func (r Race) Profile(ctx context.Context, w io.Writer, goroutines int, slice time.Duration, unit string) error {
 	r.Callers = []int{goroutines}
 	result, err := r.Run(ctx, 1, slice)

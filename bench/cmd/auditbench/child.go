@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
@@ -18,19 +16,10 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// children lists the contestants that run inside this binary, one per process so
-// that CPU and memory are theirs alone.
-var children = map[string]func(ctx context.Context, load peers.Load) (any, error){
-	"audit": func(ctx context.Context, load peers.Load) (any, error) {
-		return auditInProcess(ctx, load.Addr, audit.Options{})
-	},
-	"rueidis": func(ctx context.Context, load peers.Load) (any, error) { return peers.Rueidis(ctx, load) },
-	"floor":   func(ctx context.Context, load peers.Load) (any, error) { return peers.Floor(ctx, load) },
-	"values": func(ctx context.Context, load peers.Load) (any, error) {
-		load.Values = true
-		return peers.Floor(ctx, load)
-	},
-}
+// loops lists the loops that run inside this binary, one per process so that CPU and memory are theirs alone; the audit
+// is another such child.
+var loops = map[string]func(context.Context, peers.Load) (peers.Tally, error){"rueidis": peers.Rueidis,
+	"floor": peers.Floor, "values": peers.Floor}
 
 // auditInProcess returns the audit as a Go program would do it.
 func auditInProcess(ctx context.Context, addr string, options audit.Options) (*audit.Report, error) {
@@ -50,15 +39,20 @@ func auditInProcess(ctx context.Context, addr string, options audit.Options) (*a
 	return a.Run(ctx, scanner, source.Request{Bytes: true})
 }
 
-func childNames() []string { return slices.Sorted(maps.Keys(children)) }
+const childNames = "audit, floor, rueidis, values"
 
 // runChild is a contestant, which asks for what the audit asks for.
-func (f *field) runChild(ctx context.Context, name string, stdout io.Writer) error {
-	child := children[name]
-	if child == nil {
-		return fmt.Errorf("-child %s: there are %q", name, childNames())
+func (f *field) runChild(ctx context.Context, name string, stdout io.Writer) (err error) {
+	load := peers.Load{Addr: f.addr, Count: max(1, f.asked), Memory: true, Samples: -1, Values: name == "values"}
+	var result any
+	switch {
+	case name == "audit":
+		result, err = auditInProcess(ctx, f.addr, audit.Options{})
+	case loops[name] != nil:
+		result, err = loops[name](ctx, load)
+	default:
+		err = fmt.Errorf("-child %s: there are %s", name, childNames)
 	}
-	result, err := child(ctx, peers.Load{Addr: f.addr, Count: max(1, f.asked), Memory: true, Samples: -1})
 	if err != nil {
 		return err
 	}

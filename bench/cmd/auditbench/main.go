@@ -46,7 +46,7 @@ func program() *harness.Program {
 	p.Flags.IntVar(&f.asked, "count", 0, "COUNT of the loops' SCAN (default: the mean page of the audit)")
 	p.Flags.StringVar(&f.addr, "addr", "", "with -child: host:port of a loaded server")
 	p.Child = harness.Instead{Flag: "child", Run: f.runChild,
-		Usage: "run one contestant against -addr: " + strings.Join(childNames(), ", ")}
+		Usage: "run one contestant against -addr: " + childNames}
 	p.Profile = harness.Instead{Flag: "cpuprofile",
 		Usage: "with -child: write a CPU profile of the contestant to this file"}
 	p.Title = func() string {

@@ -86,19 +86,13 @@ type rush struct{ loads, ms float64 }
 func (f *field) stampedes(ctx context.Context, out *report.Report) error {
 	const rounds = 5
 	turn := 0
-	runs, err := turns.Rounds(rounds, breeds, func(b breed) (rush, error) {
+	loads := func(r rush) float64 { return r.loads }
+	return turns.Compare(out, fmt.Sprintf("A cold key: %d callers of %d clients, a loader of 20 ms, %d times", readers,
+		processes, rounds), rounds, breeds, func(b breed) (rush, error) {
 		turn++
 		return stampede(ctx, f.server.Addr, fmt.Sprintf("cache:page:cold:%d", turn), b.open)
-	})
-	if err != nil {
-		return err
-	}
-	loads := func(r rush) float64 { return r.loads }
-	runs.Show(out, fmt.Sprintf("A cold key: %d callers of %d clients, a loader of 20 ms, %d times", readers, processes,
-		rounds), "contestant", turns.List("loads each time", "%.0f", loads),
-		turns.Most("most", "%.0f", loads).AtMost(1, "loads of a cold key"),
+	}, turns.List("loads each time", "%.0f", loads), turns.Most("most", "%.0f", loads).AtMost(1, "loads of a cold key"),
 		turns.Median("all served, median ms", "%.0f", func(r rush) float64 { return r.ms }))
-	return nil
 }
 
 func stampede(ctx context.Context, addr, key string, open opener) (r rush, err error) {

@@ -52,7 +52,7 @@ func (f *field) cached(ctx context.Context, g, n int) error {
 func (f *field) listing(each int) race {
 	r := f.racing(fmt.Sprintf("List of %d", each), 1, 0.85, contestant{Name: "keywright", Do: f.list(each)},
 		contestant{Name: "SMEMBERS + HGETALL, rueidis", Do: func(ctx context.Context, g, n int) error {
-			items, _, err := f.bare.list(ctx, f.bare.context(contextOf(g, n, each)))
+			items, err := f.bare.list(ctx, f.bare.context(contextOf(g, n, each)))
 			return listed(len(items), each, err)
 		}})
 	r.each, r.warm = each, true

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/bench/wirecount"
@@ -69,13 +70,23 @@ func (c *crowd) hold(ctx context.Context, m mutex) (time.Duration, error) {
 	return held, m.unlock(ctx)
 }
 
-// traffic describes what has been sent so far.
-type traffic struct{ calls, commands int64 }
+// traffic describes what has been sent: calls of the clients, commands of the server.
+type traffic struct{ calls, commands float64 }
 
-// traffic counts calls at the clients, and commands at the server.
-func (c *crowd) traffic() (traffic, error) {
-	commands, err := c.f.server.Commands()
-	return traffic{c.wire.Calls(), commands}, err
+func (t traffic) per(locks int) traffic {
+	return traffic{t.calls / float64(locks), t.commands / float64(locks)}
+}
+
+// traffic counts what is sent while do runs, during which the lock must have been held by one at a time.
+func (c *crowd) traffic(do func() error) (t traffic, err error) {
+	var used costs.Costs
+	before := c.wire.Calls()
+	err = used.Count(c.f.server, do)
+	t = traffic{float64(c.wire.Calls() - before), used.Commands}
+	if n := c.broken.Load(); n > 0 && err == nil {
+		err = fmt.Errorf("the lock was held by two at once, %d times", n)
+	}
+	return t, err
 }
 
 // each runs f for every waiter and waits for all.
@@ -87,11 +98,4 @@ func (c *crowd) each(f func(client, waiter int, m mutex)) {
 		}
 	}
 	all.Wait()
-}
-
-func (c *crowd) exclusive() error {
-	if n := c.broken.Load(); n > 0 {
-		return fmt.Errorf("the lock was held by two at once, %d times", n)
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
@@ -25,24 +26,21 @@ func (w waiting) String() string { return w.name }
 // localRun represents one time that they do.
 type localRun struct {
 	gone, other, served time.Duration
-	commands            float64 // per lock
+	used                costs.Costs
 }
 
 // locally lets many goroutines of one process wait for one lock: one of them gives
 // up, another lock is taken meanwhile, and then all are served. Peers have no
 // line in the process.
 func (f *field) locally(ctx context.Context, out *report.Report) error {
-	runs, err := turns.Rounds(f.shots, []waiting{{"keywright, writers", false}, {"keywright, readers", true}},
-		func(w waiting) (localRun, error) { return f.localOnce(ctx, w.shared) })
-	if err != nil {
-		return err
-	}
-	runs.Show(out, fmt.Sprintf("Local: %d waiters of one process, median of %d", f.local, f.shots), "contestant",
+	return turns.Compare(out, fmt.Sprintf("Local: %d waiters of one process, median of %d", f.local, f.shots), f.shots,
+		[]waiting{{"keywright, writers", false}, {"keywright, readers", true}},
+		func(w waiting) (localRun, error) { return f.localOnce(ctx, w.shared) },
 		turns.Median("one gives up ms", "%.1f", func(r localRun) float64 { return millis(r.gone) }),
 		turns.Median("another lock meanwhile ms", "%.1f", func(r localRun) float64 { return millis(r.other) }),
 		turns.Median("all are served ms", "%.1f", func(r localRun) float64 { return millis(r.served) }),
-		turns.Median("server commands per lock", "%.1f", func(r localRun) float64 { return r.commands }))
-	return nil
+		turns.Median("server commands per lock", "%.1f",
+			func(r localRun) float64 { return r.used.Commands / float64(f.local) }))
 }
 
 func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err error) {
@@ -80,19 +78,16 @@ func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err err
 		return r, err
 	}
 	r.other = time.Since(began)
-	before, err := f.server.Commands()
-	if err != nil {
-		return r, err
-	}
-	began = time.Now()
-	if err := holder.Release(ctx); err != nil {
-		return r, err
-	}
-	err = <-all
-	r.served = time.Since(began)
-	after, err2 := f.server.Commands()
-	r.commands = float64(after-before) / float64(f.local)
-	return r, errors.Join(err, err2)
+	err = r.used.Count(f.server, func() error {
+		began := time.Now()
+		err := holder.Release(ctx)
+		if err == nil {
+			err = <-all
+		}
+		r.served = time.Since(began)
+		return err
+	})
+	return r, err
 }
 
 func localTurn(ctx context.Context, l lock.Lock, shared bool) error {

@@ -24,8 +24,7 @@ type shot struct {
 	drain, ideal time.Duration
 	waits        []time.Duration // from the release to each waiter's turn
 	never        int             // waiters who had no turn within the limit
-	calls        float64         // per acquisition
-	commands     float64
+	traffic                      // per acquisition
 }
 
 // settle is the time that waiters get to begin waiting.
@@ -39,31 +38,22 @@ func (f *field) drain(ctx context.Context, who contestant) (s shot, err error) {
 	if err != nil {
 		return s, err
 	}
-	before, err := c.traffic()
-	if err != nil {
-		return s, err
-	}
-	if err := c.holder.lock(ctx); err != nil {
-		return s, err
-	}
-	waiting, cancel := context.WithTimeout(ctx, settle+f.limit)
-	defer cancel()
-	turnsOf := c.queue(ctx, waiting)
-	live.Pause(ctx, settle)
-	released := time.Now()
-	if err := c.holder.unlock(ctx); err != nil {
-		return s, err
-	}
-	s, err = sum(<-turnsOf, released)
-	if err != nil {
-		return s, err
-	}
-	after, err := c.traffic()
-	locks := float64(len(s.waits) + 1) // and the holder's
-	s.calls, s.commands = float64(after.calls-before.calls)/locks, float64(after.commands-before.commands)/locks
-	if err == nil {
-		err = c.exclusive()
-	}
+	t, err := c.traffic(func() error {
+		if err := c.holder.lock(ctx); err != nil {
+			return err
+		}
+		waiting, cancel := context.WithTimeout(ctx, settle+f.limit)
+		defer cancel()
+		turnsOf := c.queue(ctx, waiting)
+		live.Pause(ctx, settle)
+		released := time.Now()
+		if err := c.holder.unlock(ctx); err != nil {
+			return err
+		}
+		s, err = sum(<-turnsOf, released)
+		return err
+	})
+	s.traffic = t.per(len(s.waits) + 1) // and the holder's
 	return s, err
 }
 
@@ -115,13 +105,10 @@ func sum(all []turn, released time.Time) (s shot, err error) {
 
 // oneShot drains everybody's queue in turns.
 func (f *field) oneShot(ctx context.Context, out *report.Report) error {
-	runs, err := turns.Rounds(f.shots, queueing(), func(who contestant) (shot, error) { return f.drain(ctx, who) })
-	if err != nil {
-		return err
-	}
-	runs.Show(out, fmt.Sprintf("One-shot: %d clients × %d waiters, hold %v, of a lock that is then given back", f.clients,
-		f.waiters, f.hold), "contestant", shotFigures...)
-	return nil
+	title := fmt.Sprintf("One-shot: %d clients × %d waiters, hold %v, of a lock that is then given back", f.clients,
+		f.waiters, f.hold)
+	return turns.Compare(out, title, f.shots, queueing(),
+		func(who contestant) (shot, error) { return f.drain(ctx, who) }, shotFigures...)
 }
 
 // shotFigures lists what there is to say of shots: medians, and the sum of those that were never served.

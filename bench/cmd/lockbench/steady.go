@@ -20,9 +20,9 @@ func relocking() []contestant {
 
 // steadyRun represents one contestant's time with the lock.
 type steadyRun struct {
-	rate, jain      float64
-	calls, commands float64 // per acquisition
-	p99, worst      time.Duration
+	rate, jain float64
+	traffic    // per acquisition
+	p99, worst time.Duration
 }
 
 // rushOnce lets every waiter take the lock again as soon as it has given it back.
@@ -32,41 +32,31 @@ func (f *field) rushOnce(ctx context.Context, who contestant) (r steadyRun, err 
 	if err != nil {
 		return r, err
 	}
-	before, err := c.traffic()
-	if err != nil {
-		return r, err
-	}
 	t := tally{shares: make([]float64, f.clients)}
-	limited, cancel := context.WithTimeout(ctx, f.steady)
-	defer cancel()
-	began := time.Now()
-	c.each(func(client, _ int, m mutex) {
-		for limited.Err() == nil {
-			asked := time.Now()
-			err := m.lock(limited)
-			waited := time.Since(asked)
-			if err == nil {
-				_, err = c.hold(ctx, m)
+	var elapsed time.Duration
+	sent, err := c.traffic(func() error {
+		limited, cancel := context.WithTimeout(ctx, f.steady)
+		defer cancel()
+		began := time.Now()
+		c.each(func(client, _ int, m mutex) {
+			for limited.Err() == nil {
+				asked := time.Now()
+				err := m.lock(limited)
+				waited := time.Since(asked)
+				if err == nil {
+					_, err = c.hold(ctx, m)
+				}
+				t.add(client, waited, err, limited.Err() != nil)
+				if err != nil {
+					return
+				}
 			}
-			t.add(client, waited, err, limited.Err() != nil)
-			if err != nil {
-				return
-			}
-		}
+		})
+		elapsed = time.Since(began)
+		return t.err
 	})
-	elapsed := time.Since(began)
-	if t.err != nil {
-		return r, t.err
-	}
-	after, err := c.traffic()
-	if err != nil {
-		return r, err
-	}
-	locks := float64(len(t.waits))
-	return steadyRun{rate: locks / elapsed.Seconds(), jain: turns.Jain(t.shares),
-			calls:    float64(after.calls-before.calls) / locks,
-			commands: float64(after.commands-before.commands) / locks, p99: turns.Percentile(t.waits, 0.99), worst: t.worst},
-		c.exclusive()
+	return steadyRun{rate: float64(len(t.waits)) / elapsed.Seconds(), jain: turns.Jain(t.shares),
+		traffic: sent.per(len(t.waits)), p99: turns.Percentile(t.waits, 0.99), worst: t.worst}, err
 }
 
 // tally describes what the waiters report.
@@ -92,13 +82,9 @@ func (t *tally) add(client int, waited time.Duration, err error, over bool) {
 }
 
 func (f *field) rush(ctx context.Context, out *report.Report) error {
-	runs, err := turns.Rounds(f.rushes, relocking(),
-		func(who contestant) (steadyRun, error) { return f.rushOnce(ctx, who) })
-	if err != nil {
-		return err
-	}
-	runs.Show(out, fmt.Sprintf("Steady: %d clients × %d waiters, each locks again at once, hold %v, %v", f.clients,
-		f.waiters, f.hold, f.steady), "contestant",
+	return turns.Compare(out, fmt.Sprintf("Steady: %d clients × %d waiters, each locks again at once, hold %v, %v",
+		f.clients, f.waiters, f.hold, f.steady), f.rushes, relocking(),
+		func(who contestant) (steadyRun, error) { return f.rushOnce(ctx, who) },
 		turns.Median("locks/s", "%.0f", func(r steadyRun) float64 { return r.rate }),
 		turns.Median("Jain over clients", "%.3f", func(r steadyRun) float64 { return r.jain }).
 			AtLeast(0.99, "steady, keywright, fair, Jain's index"),
@@ -106,5 +92,4 @@ func (f *field) rush(ctx context.Context, out *report.Report) error {
 		turns.Median("worst ms", "%.0f", func(r steadyRun) float64 { return millis(r.worst) }),
 		turns.Median("calls per lock", "%.1f", func(r steadyRun) float64 { return r.calls }),
 		turns.Median("server commands per lock", "%.1f", func(r steadyRun) float64 { return r.commands }))
-	return nil
 }

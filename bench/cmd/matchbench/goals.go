@@ -47,13 +47,13 @@ func compileCost(_ context.Context, out *report.Report) error {
 	const entries = 1000
 	set := patternset.New(entries)
 	text := set.YAML()
+	ms := func(c compiled) float64 { return c.ms }
 	runs, err := turns.Rounds(compileRuns, []job{
 		{"parse the patterns and compile the matcher", func() (any, error) { return matchers.Compile(set) }},
 		{"load the same from YAML and compile", func() (any, error) { return loadAndCompile(text) }}}, compile)
 	if err != nil {
 		return err
 	}
-	ms := func(c compiled) float64 { return c.ms }
 	runs.Show(out, fmt.Sprintf("%d entries, %d runs", entries, compileRuns), "what",
 		turns.Median("median ms", "%.1f", ms).AtMost(100, "1000 entries compile in ms"), turns.Least("best ms", "%.1f", ms),
 		turns.Median("MiB held", "%.2f", func(c compiled) float64 { return c.held }).AtMost(5, "… and hold MiB"),

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
@@ -29,16 +30,11 @@ func (o *options) idleOf(ctx context.Context, peer contestant) (r idled, err err
 		}
 		defer func() { err = cmp.Or(err, stop()) }()
 		live.Pause(ctx, o.idle/4)
-		before, err := server.Commands()
-		if err != nil {
+		var used costs.Costs
+		if err := used.Count(server, func() error { live.Pause(ctx, o.idle); return nil }); err != nil {
 			return err
 		}
-		live.Pause(ctx, o.idle)
-		after, err := server.Commands()
-		if err != nil {
-			return err
-		}
-		r.commands = float64(after-before) / o.idle.Seconds()
+		r.commands = used.Commands / o.idle.Seconds()
 		r.waits, err = o.single(ctx, server, peer, started)
 		return err
 	})

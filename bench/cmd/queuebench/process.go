@@ -110,7 +110,8 @@ func (o *options) processing(ctx context.Context, out *report.Report) error {
 	}
 	rate := func(i int) func([2]processed) float64 { return func(r [2]processed) float64 { return r[i].rate } }
 	peer := runs.All[asynq]
-	runs.Show(out, fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs), "contestant",
+	runs.Show(out, fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
+		"contestant",
 		turns.Median("c10", "%.0f", rate(0)), turns.Median("c100", "%.0f", rate(1)),
 		turns.Versus("÷ asynq c10", "%.2f", rate(0), peer), turns.Versus("c100", "%.2f", rate(1), peer))
 	runs.Show(out, "What one job costs to process, concurrency 100", "contestant",

@@ -52,21 +52,12 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 		return err
 	}
 	const many = 10_000_000
-	who := []contestant{{"keywright GCRA", ours("gcra", limit.GCRA(many, time.Hour, 0))}, {"rueidis, minimal GCRA", bare},
-		{"keywright Fixed", ours("fixed", limit.Fixed(many, time.Hour))},
-		{"keywright Sliding", ours("sliding", limit.Sliding(many, time.Hour))}}
-	return f.race(ctx, out, "Allow, questions/s", turns.Callers, who, turns.Goal{
-		What: "Allow @%d, keywright GCRA ÷ minimal GCRA by EVALSHA", By: 1, Bound: 0.75, Callers: []int{128}})
-}
-
-// race lets contestants run in turns, at each number of goroutines. The second
-// one is what the others are compared with.
-func (f *field) race(ctx context.Context, out *report.Report, title string, callers []int, who []contestant,
-	goals ...turns.Goal) error {
-	race := turns.Race{Title: title, Callers: callers, By: 1, Goals: goals}
-	for _, w := range who {
-		race.All = append(race.All,
-			turns.Contestant{Name: w.name, Do: func(ctx context.Context, _, _ int) error { return w.do(ctx) }})
-	}
+	race := turns.Race{Title: "Allow, questions/s", Callers: turns.Callers, By: 1, All: []turns.Contestant{
+		contestant("keywright GCRA", ours("gcra", limit.GCRA(many, time.Hour, 0))),
+		contestant("rueidis, minimal GCRA", bare),
+		contestant("keywright Fixed", ours("fixed", limit.Fixed(many, time.Hour))),
+		contestant("keywright Sliding", ours("sliding", limit.Sliding(many, time.Hour)))},
+		Goals: []turns.Goal{{What: "Allow @%d, keywright GCRA ÷ minimal GCRA by EVALSHA", By: 1, Bound: 0.75,
+			Callers: []int{128}}}}
 	return race.Show(ctx, out, f.Rounds, f.Slice)
 }

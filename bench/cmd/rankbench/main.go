@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 )
 
 func main() { program().Main() }
@@ -53,9 +54,6 @@ func (f *field) open(ctx context.Context, server string) (err error) {
 }
 
 // contestant does one thing in its own way.
-type contestant struct {
-	name string
-	do   func(ctx context.Context) error
+func contestant(name string, do func(ctx context.Context) error) turns.Contestant {
+	return turns.Contestant{Name: name, Do: func(ctx context.Context, _, _ int) error { return do(ctx) }}
 }
-
-func (c contestant) String() string { return c.name }

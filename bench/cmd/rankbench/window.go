@@ -124,14 +124,14 @@ func (f *field) window(ctx context.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	who := []contestant{{"keywright", f.ours(v)}, {"rueidis ZUNIONSTORE + PEXPIRE + ZRANGE", f.store},
-		{"rueidis ZUNION WITHSCORES", f.union}}
-	runs, err := turns.Rounds(f.builds, who, func(c contestant) (time.Duration, error) {
+	who := []turns.Contestant{contestant("keywright", f.ours(v)),
+		contestant("rueidis ZUNIONSTORE + PEXPIRE + ZRANGE", f.store), contestant("rueidis ZUNION WITHSCORES", f.union)}
+	runs, err := turns.Rounds(f.builds, who, func(c turns.Contestant) (time.Duration, error) {
 		if err := f.Raw.Do(ctx, f.Raw.B().Del().Key(oursKey, bareKey).Build()).Error(); err != nil {
 			return 0, err
 		}
 		began := time.Now()
-		err := c.do(ctx)
+		err := c.Do(ctx, 0, 0)
 		return time.Since(began), err
 	})
 	if err != nil {
@@ -165,8 +165,9 @@ func (f *field) cached(ctx context.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	if err := f.race(ctx, out, "Reading the top of a cached window, reads/s", []int{1, 16},
-		[]contestant{{"keywright", ours}, {"rueidis ZRANGE", bare}}); err != nil {
+	race := turns.Race{Title: "Reading the top of a cached window, reads/s", Callers: []int{1, 16}, By: 1,
+		All: []turns.Contestant{contestant("keywright", ours), contestant("rueidis ZRANGE", bare)}}
+	if err := race.Show(ctx, out, f.Rounds, f.Slice); err != nil {
 		return err
 	}
 	out.AtMost(1, calls, "cached window, commands sent per read")

@@ -11,7 +11,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
-	"github.com/keywright/keywright/value/seal"
 )
 
 // sizes lists those of the texts, in bytes.
@@ -34,11 +33,7 @@ func (o *options) texts(ctx context.Context, out *report.Report) error {
 }
 
 func contestants(plain string) ([]turns.Contestant, error) {
-	text, _, err := seal.Generate()
-	if err != nil {
-		return nil, err
-	}
-	ring, err := seal.Parse(text)
+	ring, _, err := rings()
 	if err != nil {
 		return nil, err
 	}
