@@ -8,7 +8,6 @@ package contest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"syscall"
@@ -70,7 +69,7 @@ func (c *Contest) once(ctx context.Context, who *Contestant) (s Sample, err erro
 	start := time.Now()
 	err = cmd.Run()
 	s.Wall = time.Since(start)
-	if got := exitStatus(err); got != who.Exit {
+	if got := cmd.ProcessState.ExitCode(); got != who.Exit || got == 0 && err != nil {
 		return s, fmt.Errorf("exit status %d, want %d: %w\n%s%s", got, who.Exit, err, tail(stdout.Bytes()),
 			tail(stderr.Bytes()))
 	}
@@ -99,16 +98,6 @@ func (c *Contest) meter() (time.Duration, error) {
 }
 
 func tail(p []byte) []byte { return p[max(0, len(p)-2000):] }
-
-func exitStatus(err error) int {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode()
-	}
-	if err != nil {
-		return -1
-	}
-	return 0
-}
 
 // Wall returns the seconds from start to end.
 func Wall(s Sample) float64 { return s.Wall.Seconds() }

@@ -87,22 +87,17 @@ func freePort() (string, error) {
 	return port, err
 }
 
-func (s *Server) await(ctx context.Context) error {
+func (s *Server) await(ctx context.Context) (last error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	if Until(ctx, 5*time.Millisecond, func() (bool, error) {
 		info, err := s.Info("persistence")
-		if err == nil && info["loading"] == "0" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no answer: %w", err)
-		case <-tick.C:
-		}
+		last = err
+		return err == nil && info["loading"] == "0", nil
+	}) != nil {
+		return fmt.Errorf("no answer: %w", last)
 	}
+	return nil
 }
 
 // Do sends one command and waits until it is answered. An error reply is an
@@ -193,6 +188,18 @@ func (s *Server) Commands() (sum int64, err error) {
 		}
 	}
 	return sum, err
+}
+
+// Until asks until the answer is yes or an error, or the context ends.
+func Until(ctx context.Context, every time.Duration, ask func() (bool, error)) error {
+	for {
+		if yes, err := ask(); yes || err != nil {
+			return err
+		}
+		if Pause(ctx, every); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
 }
 
 // Pause waits for a time, or until the context ends.

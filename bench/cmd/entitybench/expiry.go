@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -64,16 +65,14 @@ func (f *field) memory() (int64, error) {
 
 // expired waits until the server has removed the hashes of n items.
 func (f *field) expired(ctx context.Context, n int) error {
-	for end := time.Now().Add(f.limit); time.Now().Before(end) && ctx.Err() == nil; live.Pause(ctx, 100*time.Millisecond) {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("%d items have not expired within %v", n, f.limit))
+	defer cancel()
+	err := live.Until(ctx, 100*time.Millisecond, func() (bool, error) {
 		info, err := f.server.Info("stats")
-		if err != nil {
-			return err
-		}
-		if gone, _ := strconv.Atoi(info["expired_keys"]); gone >= n {
-			return nil
-		}
-	}
-	return fmt.Errorf("%d items have not expired within %v", n, f.limit)
+		gone, _ := strconv.Atoi(info["expired_keys"])
+		return gone >= n, err
+	})
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 // leaks lets items expire, stored in both ways, and counts what is left of them.

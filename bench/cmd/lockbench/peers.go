@@ -65,33 +65,18 @@ func bareRueidis() contestant {
 }
 
 func rueidisOption(addr string, count *wirecount.Counter) rueidis.ClientOption {
-	o := rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true}
-	if count != nil {
-		o.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return counting(count)(d.DialContext(ctx, "tcp", addr))
-		}
-	}
-	return o
-}
-
-func counting(count *wirecount.Counter) func(net.Conn, error) (net.Conn, error) {
-	return func(conn net.Conn, err error) (net.Conn, error) {
-		if err != nil || count == nil {
-			return conn, err
-		}
-		return count.Wrap(conn), nil
-	}
+	return rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true,
+		DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return count.Wrap(d.DialContext(ctx, "tcp", addr))
+		}}
 }
 
 // goRedis returns the client of redsync and redislock. pool is its connections.
 func goRedis(addr string, pool int, count *wirecount.Counter) *redis.Client {
-	o := &redis.Options{Addr: addr, PoolSize: pool, MaxRetries: -1}
-	if count != nil {
-		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return counting(count)((&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, addr))
-		}
-	}
-	return redis.NewClient(o)
+	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: pool, MaxRetries: -1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return count.Wrap((&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, addr))
+		}})
 }
 
 // withRedsync tries for as long as the context lets it; wait 0 is redsync's own

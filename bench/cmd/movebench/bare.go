@@ -66,12 +66,7 @@ func readWhole(c *wire.Conn, name any) (kept, error) {
 }
 
 // bareBackup reads all keys and writes them to a file.
-func bareBackup(ctx context.Context, o loop) error {
-	c, err := wire.Dial(ctx, o.from)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func bareBackup(_ context.Context, c *wire.Conn, o loop) error {
 	f, err := os.Create(o.file)
 	if err != nil {
 		return err
@@ -91,12 +86,7 @@ func bareBackup(ctx context.Context, o loop) error {
 }
 
 // bareCopy reads all keys and restores them, over two connections.
-func bareCopy(ctx context.Context, o loop) error {
-	c, err := wire.Dial(ctx, o.from)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func bareCopy(ctx context.Context, c *wire.Conn, o loop) error {
 	pages := make(chan []kept, 2)
 	failed := make([]error, 2)
 	var writers sync.WaitGroup
@@ -108,7 +98,7 @@ func bareCopy(ctx context.Context, o loop) error {
 			}
 		})
 	}
-	err = scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
+	err := scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
 		var page []kept
 		for _, n := range names {
 			k, err := readWhole(c, n)
@@ -147,12 +137,7 @@ func restore(ctx context.Context, addr string, pages <-chan []kept) error {
 
 // bareVerify reads all keys from both servers and compares the bytes, and looks for names
 // that only the second one has.
-func bareVerify(ctx context.Context, o loop) error {
-	a, err := wire.Dial(ctx, o.from)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
+func bareVerify(ctx context.Context, a *wire.Conn, o loop) error {
 	b, err := wire.Dial(ctx, o.to)
 	if err != nil {
 		return err
@@ -192,24 +177,19 @@ func bareVerify(ctx context.Context, o loop) error {
 }
 
 // bareRename renames the keys with some beginnings, a page in flight.
-func bareRename(ctx context.Context, o loop) error {
-	return renameBare(ctx, o.from, func(name string) (string, bool) {
+func bareRename(_ context.Context, c *wire.Conn, _ loop) error {
+	return rename(c, func(name string) (string, bool) {
 		return newPrefix + name,
 			slices.ContainsFunc(renamedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	})
 }
 
 // renameBack gives the keys their names back.
-func renameBack(ctx context.Context, addr string) error {
-	return renameBare(ctx, addr, func(name string) (string, bool) { return strings.CutPrefix(name, newPrefix) })
+func renameBack(_ context.Context, c *wire.Conn, _ loop) error {
+	return rename(c, func(name string) (string, bool) { return strings.CutPrefix(name, newPrefix) })
 }
 
-func renameBare(ctx context.Context, addr string, to func(string) (string, bool)) error {
-	c, err := wire.Dial(ctx, addr)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func rename(c *wire.Conn, to func(string) (string, bool)) error {
 	asked := 0
 	return scan(c, func(names []any) {
 		asked = 0
@@ -229,12 +209,17 @@ func renameBare(ctx context.Context, addr string, to func(string) (string, bool)
 type loop struct{ from, to, file string }
 
 // loops lists the bare loops, one process each, so that CPU and memory are theirs alone.
-var loops = map[string]func(context.Context, loop) error{"backup": bareBackup, "copy": bareCopy, "verify": bareVerify,
-	"rename": bareRename}
+var loops = map[string]func(ctx context.Context, from *wire.Conn, o loop) error{"backup": bareBackup, "copy": bareCopy,
+	"verify": bareVerify, "rename": bareRename, "rename back": renameBack}
 
 func (o *loop) run(ctx context.Context, name string, _ io.Writer) error {
 	if loops[name] == nil {
 		return fmt.Errorf("-child %q: there are backup, copy, verify and rename", name)
 	}
-	return loops[name](ctx, *o)
+	c, err := wire.Dial(ctx, o.from)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return loops[name](ctx, c, *o)
 }

@@ -81,6 +81,8 @@ func (f *field) bare(name string) *contest.Contestant {
 		f.from.Addr, "-to", f.to.Addr, "-file", f.file("bare"))}
 }
 
+func (f *field) loop() *loop { return &loop{from: f.from.Addr, to: f.to.Addr} }
+
 func (f *field) file(name string) string { return filepath.Join(f.Tools.Dir, name) }
 
 // meter returns the CPU of both servers.
@@ -190,7 +192,7 @@ func (f *field) copy(ctx context.Context, out *report.Report) error {
 }
 
 func (f *field) verify(ctx context.Context, out *report.Report) error {
-	if err := errors.Join(f.empty(nil), bareCopy(ctx, loop{from: f.from.Addr, to: f.to.Addr})); err != nil {
+	if err := errors.Join(f.empty(nil), f.loop().run(ctx, "copy", nil)); err != nil {
 		return err
 	}
 	ours, bare := f.keywright("verify", "verify", f.from.URL(), f.to.URL()), f.bare("verify")
@@ -220,7 +222,7 @@ func (f *field) rename(ctx context.Context, out *report.Report) error {
 		args = append(args, "--map", p+"="+newPrefix+p)
 	}
 	ours, bare := f.keywright("rename", args...), f.bare("rename")
-	back := func(*contest.Contestant) error { return renameBack(ctx, f.from.Addr) }
+	back := func(*contest.Contestant) error { return f.loop().run(ctx, "rename back", nil) }
 	if err := f.contest(ctx, out, "rename four keys in ten", back, ours, bare); err != nil {
 		return err
 	}

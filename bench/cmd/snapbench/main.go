@@ -70,24 +70,12 @@ func (f field) goals(out *report.Report, title string) {
 // idle waits until the server has no child left: the next snapshot would wait
 // for it.
 func idle(ctx context.Context, server *live.Server) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	return live.Until(ctx, 5*time.Millisecond, func() (bool, error) {
 		persistence, err := server.Info("persistence")
 		if err != nil {
-			return err
+			return false, err
 		}
 		replication, err := server.Info("replication")
-		if err != nil {
-			return err
-		}
-		if persistence["rdb_bgsave_in_progress"] == "0" && replication["connected_slaves"] == "0" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+		return persistence["rdb_bgsave_in_progress"] == "0" && replication["connected_slaves"] == "0", err
+	})
 }
