@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 // field represents a loaded server on which contestants run one at a time.
 type field struct {
@@ -35,7 +35,7 @@ type field struct {
 	calls  map[string]map[string]int64 // of the first run of each contestant
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "auditbench", Rounds: 5, Servers: harness.Both, Keys: 1_000_000, Tools: &harness.Tools{},
 		Notes: []string{
 			"every contestant is a process of its own; wall includes its start",

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // servers, by the command line and in process: run fails on any difference.
 func TestAuditIsExact(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-keys", "100000", "-rounds", "1"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-keys", "100000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"redis-server", "valkey-server", auditCLI, auditChild} {

@@ -14,9 +14,9 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "cachebench", Rounds: 60, Slice: 30 * time.Millisecond, Server: harness.Redis,
 		Notes: []string{"values of 256 bytes, 10,000 keys; ratios are medians of the ratios within a round"}}
 	f := &field{Program: p}

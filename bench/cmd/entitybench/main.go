@@ -17,9 +17,9 @@ import (
 	"github.com/keywright/keywright/entity"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "entitybench", Rounds: 15, Slice: 150 * time.Millisecond, Server: harness.Redis,
 		Notes: []string{
 			"a hash of six fields with a TTL, in four indexes (by hand two sets and two sorted sets); keywright's items have " +

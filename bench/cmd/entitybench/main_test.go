@@ -10,7 +10,7 @@ import (
 // expires is swept.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-rounds", "1", "-slice", "5ms", "-items", "200", "-expiries", "1000"},
+	if err := benchmark().Run(t.Context(), []string{"-rounds", "1", "-slice", "5ms", "-items", "200", "-expiries", "1000"},
 		&out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
@@ -26,7 +26,7 @@ func TestEverybodyRuns(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"},
 		`-what "x"`: {"-cpuprofile", os.DevNull, "-what", "x"}} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 // field represents the server, and what is asked for.
 type field struct {
@@ -29,7 +29,7 @@ type field struct {
 	local            int
 }
 
-func program() *harness.Program { return newField().Program }
+func benchmark() *harness.Program { return newField().Program }
 
 func newField() *field {
 	p := &harness.Program{Name: "lockbench", Rounds: 20, RoundsOf: " without contention", Slice: 100 * time.Millisecond,

@@ -13,7 +13,7 @@ import (
 // Everybody gets through everything.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
+	if err := benchmark().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
 		"-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
@@ -28,7 +28,7 @@ func TestEverybodyRuns(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{"-no-such": {"-no-such"},
 		"no-such-server": {"-server", "no-such-server"}} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

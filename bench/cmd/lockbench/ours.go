@@ -14,7 +14,7 @@ import (
 // context that ends with the lease.
 func ours(name string, mode lock.Mode) contestant {
 	return contestant{name, func(ctx context.Context, addr string, count *wirecount.Counter) (client, error) {
-		c, err := open(ctx, addr, count)
+		c, err := connect(ctx, addr, count)
 		if err != nil {
 			return client{}, err
 		}
@@ -27,7 +27,7 @@ func ours(name string, mode lock.Mode) contestant {
 	}}
 }
 
-func open(ctx context.Context, addr string, count *wirecount.Counter) (*keywright.Client, error) {
+func connect(ctx context.Context, addr string, count *wirecount.Counter) (*keywright.Client, error) {
 	if count == nil {
 		return keywright.Open(ctx, "redis://"+addr, keywright.Options{})
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "matchbench", Rounds: 7, Slice: 200 * time.Millisecond,
 		Notes: []string{"M keys/s is per second of CPU of the one thread; ratios are within a round",
 			"captures included, but for the rows \"entry only\""}}

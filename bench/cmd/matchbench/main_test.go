@@ -11,7 +11,7 @@ import (
 // The benchmark runs, and its only hard gate holds: no allocation per key.
 func TestShortRun(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-rounds", "1", "-slice", "1ms", "-json"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-rounds", "1", "-slice", "1ms", "-json"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	var r report.Report

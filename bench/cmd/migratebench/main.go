@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 type options struct {
 	*harness.Program
@@ -23,7 +23,7 @@ type options struct {
 	size    int64
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "migratebench", Rounds: 5, Slice: 500 * time.Millisecond, Server: harness.Redis}
 	o := &options{Program: p}
 	p.Flags.IntVar(&o.records, "records", 1_000_000, "records of about 220 bytes that are imported")

@@ -9,7 +9,7 @@ import (
 // The benchmark runs small, and has a row for each thing that it measures.
 func TestSmall(t *testing.T) {
 	var out bytes.Buffer
-	if err := program().Run(t.Context(), []string{"-records", "600", "-rounds", "1", "-slice", "20ms", "-only", "import,write,read"},
+	if err := benchmark().Run(t.Context(), []string{"-records", "600", "-rounds", "1", "-slice", "20ms", "-only", "import,write,read"},
 		&out); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/bench/wire"
 )
 
@@ -184,6 +185,15 @@ func bareRename(_ context.Context, c *wire.Conn, _ loop) error {
 	})
 }
 
+// unlink deletes all keys.
+func unlink(_ context.Context, c *wire.Conn, _ loop) error {
+	return scan(c, func(names []any) {
+		for _, n := range names {
+			c.Command("UNLINK", n.(string))
+		}
+	}, func(names []any) error { return turns.Err(c.Values(len(names))) })
+}
+
 // renameBack gives the keys their names back.
 func renameBack(_ context.Context, c *wire.Conn, _ loop) error {
 	return rename(c, func(name string) (string, bool) { return strings.CutPrefix(name, newPrefix) })
@@ -210,7 +220,7 @@ type loop struct{ from, to, file string }
 
 // loops lists the bare loops, one process each, so that CPU and memory are theirs alone.
 var loops = map[string]func(ctx context.Context, from *wire.Conn, o loop) error{"backup": bareBackup, "copy": bareCopy,
-	"verify": bareVerify, "rename": bareRename, "rename back": renameBack}
+	"verify": bareVerify, "rename": bareRename, "rename back": renameBack, "empty": unlink}
 
 func (o *loop) run(ctx context.Context, name string, _ io.Writer) error {
 	if loops[name] == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 // field represents where contestants run.
 type field struct {
@@ -32,7 +32,7 @@ type field struct {
 	stream   string // the file of the dataset as commands, for redis-cli --pipe
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "movebench", Rounds: 5, Servers: harness.Both, Keys: 1_000_000, Tools: &harness.Tools{},
 		Notes: []string{
 			"every contestant is a process of its own; wall includes its start",
@@ -104,7 +104,9 @@ func (f *field) contest(ctx context.Context, out *report.Report, title string, a
 }
 
 // empty deletes what a contestant has written: the target is a server of our own.
-func (f *field) empty(*contest.Contestant) error { return f.to.Do("FLUSHALL") }
+func (f *field) empty(*contest.Contestant) error {
+	return (&loop{from: f.to.Addr}).run(context.Background(), "empty", nil)
+}
 
 // goal adds a share of the speed of another contestant.
 func (f *field) goal(out *report.Report, what string, ours, theirs *contest.Contestant, bound float64) {

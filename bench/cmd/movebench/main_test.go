@@ -11,7 +11,7 @@ import (
 // TestMain runs a bare loop, if this process is one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-child" {
-		if err := program().Run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+		if err := benchmark().Run(context.Background(), os.Args[1:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // All contestants run to their end, and every part has its goals.
 func TestMoves(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-keys", "5000", "-rounds", "1", "-servers", "valkey-server"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-keys", "5000", "-rounds", "1", "-servers", "valkey-server"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"backup by SCAN", "backup by snapshot", "÷ redis-cli --rdb",
@@ -41,7 +41,7 @@ func TestWrongArguments(t *testing.T) {
 		"no-such-server": {"-servers", "no-such-server", "-keys", "10"},
 		"-child":         {"-child", "other"},
 	} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 type options struct {
 	*harness.Program
@@ -32,7 +32,7 @@ type options struct {
 	rated                 time.Duration
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "queuebench", Rounds: 10, RoundsOf: " of enqueueing", Slice: 200 * time.Millisecond,
 		Server: harness.Redis, Notes: []string{
 			"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}

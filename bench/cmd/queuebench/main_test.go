@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // All contestants get through everything, asynq's wait for a killed worker excepted.
 func TestAllRun(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1",
+	if err := benchmark().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1",
 		"-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms", "-backlog", "500", "-rated", "100ms"},
 		&out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -37,7 +37,7 @@ func TestAllRun(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server",
 		"no-such-server"}, "unknown": {"-child", "unknown"}, `-what "x"`: {"-cpuprofile", os.DevNull, "-what", "x"}} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

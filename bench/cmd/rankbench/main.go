@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 // field represents the server with its clients.
 type field struct {
@@ -26,7 +26,7 @@ type field struct {
 	server                *live.Server
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "rankbench", Rounds: 40, RoundsOf: " of what is quick", Slice: 100 * time.Millisecond,
 		Server: harness.Redis, Notes: []string{
 			"ratios are medians of the ratios within a round; every contestant gets the same answer, which is checked"}}

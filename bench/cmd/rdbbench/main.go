@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 // track represents a file that a server has written.
 type track struct {
@@ -25,7 +25,7 @@ type track struct {
 	raced        bool // another file
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "rdbbench", Rounds: 5, Servers: harness.Both, Keys: 1_000_000, Tools: &harness.Tools{},
 		Notes: []string{
 			"every contestant is a process of its own; wall includes its start",

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // checksum, and the estimates hold on both servers: run fails on any difference.
 func TestFileIsExact(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -42,7 +42,7 @@ func TestWrongArguments(t *testing.T) {
 		"-no-such":       {"-no-such"},
 		"no-such-server": {"-servers", "no-such-server", "-keys", "10"},
 	} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

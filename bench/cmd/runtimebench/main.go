@@ -13,9 +13,9 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "runtimebench", Rounds: 100, Slice: 30 * time.Millisecond, Server: harness.Redis,
 		Parts: []report.Part{{Name: "keys", Run: measureKeys}}, Notes: []string{
 			"values of 256 bytes, hashes of six fields, 10,000 keys; ratios are medians of the ratios within a round"}}

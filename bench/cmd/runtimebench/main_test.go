@@ -8,7 +8,7 @@ import (
 // Everybody gets through every operation at every number of goroutines.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"build cache:page:{id}", "Get, operations/s", "Set, operations/s",
@@ -22,7 +22,7 @@ func TestEverybodyRuns(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{"-no-such": {"-no-such"},
 		"no-such-server": {"-server", "no-such-server"}} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

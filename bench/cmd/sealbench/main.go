@@ -11,14 +11,14 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
 type options struct {
 	*harness.Program
 	values int
 }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "sealbench", Rounds: 15, Slice: 100 * time.Millisecond, Server: harness.Redis}
 	o := &options{Program: p}
 	p.Flags.IntVar(&o.values, "values", 50_000, "values that are sealed again")

@@ -15,9 +15,9 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "snapbench", Rounds: 5, Servers: harness.Both, Keys: 1_000_000, Tools: &harness.Tools{},
 		Notes: []string{"repl-diskless-sync-delay is 0; by default a server waits 5 s before it sends a snapshot diskless",
 			"server CPU is that of its main thread: the child that writes the snapshot is not in it"}}

@@ -12,7 +12,7 @@ import (
 // The audit by snapshot says exactly what was planted, as the one by SCAN does.
 func TestSnapshotIsExact(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"keywright audit --snapshot", "redis-server, diskless", "redis-server, from disk",
@@ -28,7 +28,7 @@ func TestWrongArguments(t *testing.T) {
 		"-no-such":       {"-no-such"},
 		"no-such-server": {"-servers", "no-such-server"},
 	} {
-		if err := program().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

@@ -15,20 +15,20 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() { program().Main() }
+func main() { benchmark().Main() }
 
-func program() *harness.Program {
+func benchmark() *harness.Program {
 	p := &harness.Program{Name: "startbench", Tools: &harness.Tools{}}
 	entries := p.Flags.Int("entries", 100, "entries of the larger file")
 	runs := p.Flags.Int("runs", 20, "processes of each kind, interleaved")
 	p.Title = func() string { return "Start-up" }
 	p.Parts = []report.Part{{Name: "lint", Run: func(ctx context.Context, out *report.Report) error {
-		return start(ctx, out, p.Tools, *entries, *runs)
+		return lint(ctx, out, p.Tools, *entries, *runs)
 	}}}
 	return p
 }
 
-func start(ctx context.Context, out *report.Report, tools *harness.Tools, entries, runs int) error {
+func lint(ctx context.Context, out *report.Report, tools *harness.Tools, entries, runs int) error {
 	c := contest.Contest{All: []*contest.Contestant{
 		{Name: "a process that does nothing (true)", Command: contest.Program("true")},
 		{Name: "keywright --help", Command: contest.Program(tools.CLI, "--help")}}}

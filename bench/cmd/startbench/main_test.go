@@ -8,7 +8,7 @@ import (
 // The generated file is clean: a run with findings would measure their printing.
 func TestShortRun(t *testing.T) {
 	var out strings.Builder
-	if err := program().Run(t.Context(), []string{"-runs", "1"}, &out); err != nil {
+	if err := benchmark().Run(t.Context(), []string{"-runs", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "keywright lint, 100 entries") {
