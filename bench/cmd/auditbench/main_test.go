@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bench/dataset"
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/verdict"
 )
@@ -24,15 +24,7 @@ func TestMain(m *testing.M) {
 // The real audit of 100,000 keys says exactly what was planted, on both
 // servers, by the command line and in process: run fails on any difference.
 func TestAuditIsExact(t *testing.T) {
-	var out strings.Builder
-	if err := benchmark().Run(t.Context(), []string{"-keys", "100000", "-rounds", "1"}, &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"redis-server", "valkey-server", auditCLI, auditChild} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the report does not mention %s:\n%s", want, out.String())
-		}
-	}
+	harnesstest.Shows(t, benchmark(), "-keys 100000 -rounds 1", "redis-server", "valkey-server", auditCLI, auditChild)
 }
 
 // With --values, what was planted is still all there is: every value of the

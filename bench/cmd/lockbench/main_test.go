@@ -6,32 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/wirecount"
 )
 
 // Everybody gets through everything.
 func TestEverybodyRuns(t *testing.T) {
-	var out strings.Builder
-	if err := benchmark().Run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
-		"-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair",
-		"bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q:\n%s", want, out.String())
-		}
-	}
+	harnesstest.Shows(t, benchmark(),
+		"-rounds 1 -slice 10ms -shots 1 -clients 2 -waiters 2 -rushes 1 -steady 100ms -local 100", "Uncontended",
+		"One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair", "bare rueidis", "redsync", "redislock",
+		"rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers")
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"},
-		"no-such-server": {"-server", "no-such-server"}} {
-		if err := benchmark().Run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
+	harnesstest.Refuses(t, benchmark, nil)
 }
 
 // A lock that lets everybody in is found out.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/bench/wire"
@@ -66,6 +65,21 @@ func readWhole(c *wire.Conn, name any) (kept, error) {
 	return kept{name.(string), pair[0].(string), pair[1].(string)}, nil
 }
 
+// scanWhole reads all keys, page by page.
+func scanWhole(c *wire.Conn, each func(page []kept) error) error {
+	return scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
+		page := make([]kept, len(names))
+		for i, n := range names {
+			k, err := readWhole(c, n)
+			if err != nil {
+				return err
+			}
+			page[i] = k
+		}
+		return each(page)
+	})
+}
+
 // bareBackup reads all keys and writes them to a file.
 func bareBackup(_ context.Context, c *wire.Conn, o loop) error {
 	f, err := os.Create(o.file)
@@ -73,12 +87,8 @@ func bareBackup(_ context.Context, c *wire.Conn, o loop) error {
 		return err
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
-	err = scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
-		for _, n := range names {
-			k, err := readWhole(c, n)
-			if err != nil {
-				return err
-			}
+	err = scanWhole(c, func(page []kept) error {
+		for _, k := range page {
 			fmt.Fprintf(out, "%d %d %s %s%s", len(k.name), len(k.dump), k.expires, k.name, k.dump)
 		}
 		return nil
@@ -88,32 +98,18 @@ func bareBackup(_ context.Context, c *wire.Conn, o loop) error {
 
 // bareCopy reads all keys and restores them, over two connections.
 func bareCopy(ctx context.Context, c *wire.Conn, o loop) error {
-	pages := make(chan []kept, 2)
-	failed := make([]error, 2)
-	var writers sync.WaitGroup
-	for i := range failed {
-		writers.Go(func() {
-			if failed[i] = restore(ctx, o.to, pages); failed[i] != nil {
-				for range pages { // the reader must not wait
-				}
+	pages, written := make(chan []kept, 2), make(chan error, 1)
+	go func() {
+		written <- turns.Each(2, 2, func(int, int) error {
+			err := restore(ctx, o.to, pages)
+			for range pages { // after an error: the reader must not wait
 			}
+			return err
 		})
-	}
-	err := scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
-		var page []kept
-		for _, n := range names {
-			k, err := readWhole(c, n)
-			if err != nil {
-				return err
-			}
-			page = append(page, k)
-		}
-		pages <- page
-		return nil
-	})
+	}()
+	err := scanWhole(c, func(page []kept) error { pages <- page; return nil })
 	close(pages)
-	writers.Wait()
-	return errors.Join(append(failed, err)...)
+	return errors.Join(err, <-written)
 }
 
 func restore(ctx context.Context, addr string, pages <-chan []kept) error {
