@@ -34,6 +34,16 @@ func Program(name string, args ...string) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) }
 }
 
+// Says returns a Verify that looks for a text.
+func Says(want string) func(stdout []byte) error {
+	return func(stdout []byte) error {
+		if !bytes.Contains(stdout, []byte(want)) {
+			return fmt.Errorf("it does not say %q", want)
+		}
+		return nil
+	}
+}
+
 // Sample represents one run.
 type Sample struct {
 	Wall, CPU time.Duration

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -97,37 +96,27 @@ func (f *field) stampedes(ctx context.Context, out *report.Report) error {
 
 func stampede(ctx context.Context, addr, key string, open opener) (r rush, err error) {
 	var loads atomic.Int64
-	var failed atomic.Pointer[error]
 	load := func() (string, error) {
 		loads.Add(1)
 		time.Sleep(20 * time.Millisecond)
 		return page, nil
 	}
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for range processes {
+	var herds [processes]herd
+	for i := range herds {
 		get, leave, err := open(ctx, addr)
 		if err != nil {
 			return r, err
 		}
 		defer leave()
-		for range readers / processes {
-			all.Go(func() {
-				<-start
-				if v, err := get(ctx, key, load); err != nil {
-					failed.Store(&err)
-				} else if v != page {
-					err = fmt.Errorf("%d bytes instead of %d", len(v), len(page))
-					failed.Store(&err)
-				}
-			})
-		}
+		herds[i] = get
 	}
 	began := time.Now()
-	close(start)
-	all.Wait()
-	if err := failed.Load(); err != nil {
-		return r, *err
-	}
-	return rush{float64(loads.Load()), time.Since(began).Seconds() * 1000}, nil
+	err = turns.Each(readers, readers, func(_, i int) error {
+		v, err := herds[i%processes](ctx, key, load)
+		if err == nil && v != page {
+			err = fmt.Errorf("%d bytes instead of %d", len(v), len(page))
+		}
+		return err
+	})
+	return rush{float64(loads.Load()), time.Since(began).Seconds() * 1000}, err
 }

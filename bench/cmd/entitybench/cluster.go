@@ -25,11 +25,9 @@ func (f *field) cluster(ctx context.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, s := range nodes {
-			s.Stop()
-		}
-	}()
+	for _, s := range nodes {
+		f.Cleanup(s.Stop)
+	}
 	c, err := keywright.Open(ctx, "redis+cluster://"+nodes[0].Addr, keywright.Options{})
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -91,11 +90,10 @@ func (c *crowd) traffic(do func() error) (t traffic, err error) {
 
 // each runs f for every waiter and waits for all.
 func (c *crowd) each(f func(client, waiter int, m mutex)) {
-	var all sync.WaitGroup
-	for i, mine := range c.waiters {
-		for j, m := range mine {
-			all.Go(func() { f(i, j, m) })
-		}
-	}
-	all.Wait()
+	n := c.f.clients * c.f.waiters
+	_ = turns.Each(n, n, func(_, i int) error {
+		client, waiter := i/c.f.waiters, i%c.f.waiters
+		f(client, waiter, c.waiters[client][waiter])
+		return nil
+	})
 }
