@@ -9,11 +9,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 
 	"github.com/keywright/keywright/bench/contest"
 	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/verdict"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // Tools holds files that contestants need which are processes.
@@ -74,6 +78,15 @@ func RDB(from *live.Server) *contest.Contestant {
 	host, port, _ := net.SplitHostPort(from.Addr)
 	return &contest.Contestant{Name: "redis-cli --rdb -", Discard: true,
 		Command: contest.Program("redis-cli", "-h", host, "-p", port, "--rdb", "-")}
+}
+
+// Declared loads a declaration, which must have no error.
+func Declared(text []byte) (*keyspace.Keyspace, error) {
+	ks, found := load.File(fstest.MapFS{"keyspace.yaml": {Data: text}}, "keyspace.yaml")
+	if finding.Count(found).Errors > 0 {
+		return nil, fmt.Errorf("the declaration has faults: %v", found)
+	}
+	return ks, nil
 }
 
 // Dataset says which keys the program works on.

@@ -23,10 +23,10 @@ import (
 // Server represents a running server process with an empty data directory.
 type Server struct {
 	Addr string // host:port
+	Dir  string // of its files
 
 	cmd     *exec.Cmd
 	console io.Closer // the watchdog's stdin: closing it, or our death, ends the server
-	dir     string
 }
 
 // startTimeout is generous: a loaded machine starts a server in under a second.
@@ -48,7 +48,7 @@ func Start(ctx context.Context, binary string, settings ...string) (*Server, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir}
 	s.cmd = exec.Command("sh", append([]string{"-c", watchdog, "sh", path, "--port", port, "--bind", "127.0.0.1",
 		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning"}, settings...)...)
 	if s.console, err = s.cmd.StdinPipe(); err == nil {
@@ -74,7 +74,7 @@ func (s *Server) Stop() {
 	if s.cmd.Process != nil {
 		s.cmd.Wait() // the exit status of a killed server says nothing
 	}
-	os.RemoveAll(s.dir)
+	os.RemoveAll(s.Dir)
 }
 
 func freePort() (string, error) {
@@ -118,9 +118,6 @@ func (s *Server) reply(timeout time.Duration, args ...string) (any, error) {
 	conn.SetDeadline(time.Now().Add(timeout))
 	return conn.Do(args...)
 }
-
-// Dir returns where the server keeps its files.
-func (s *Server) Dir() string { return s.dir }
 
 // URL returns how clients are asked to connect.
 func (s *Server) URL() string { return "redis://" + s.Addr }

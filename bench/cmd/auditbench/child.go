@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bench/dataset"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/peers"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
@@ -23,9 +22,9 @@ var loops = map[string]func(context.Context, peers.Load) (peers.Tally, error){"r
 
 // auditInProcess returns the audit as a Go program would do it.
 func auditInProcess(ctx context.Context, addr string, options audit.Options) (*audit.Report, error) {
-	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: dataset.Declaration}}, "keyspace.yaml")
-	if len(findings) > 0 {
-		return nil, fmt.Errorf("the dataset's declaration has faults: %s", findings[0].Message)
+	ks, err := harness.Declared(dataset.Declaration)
+	if err != nil {
+		return nil, err
 	}
 	a, err := audit.New(ks, options)
 	if err != nil {

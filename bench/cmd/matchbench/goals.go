@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"testing/fstest"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/matchers"
 	"github.com/keywright/keywright/bench/patternset"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 )
 
@@ -74,9 +73,9 @@ func compile(j job) (c compiled, err error) {
 }
 
 func loadAndCompile(text []byte) (any, error) {
-	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
-	if len(findings) > 0 {
-		return nil, fmt.Errorf("the generated file has faults: %s", findings[0].Message)
+	ks, err := harness.Declared(text)
+	if err != nil {
+		return nil, err
 	}
 	items := make([]match.Item, len(ks.Keys))
 	for i, key := range ks.Keys {

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing/fstest"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
-	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -46,9 +44,9 @@ var moves = map[kind]string{
 // declared returns the migration of one kind of records.
 func declared(kind kind) (*record.Map, error) {
 	text := strings.Replace(declaration, "MOVE", moves[kind], 1)
-	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if finding.Count(findings).Errors > 0 {
-		return nil, fmt.Errorf("%v", findings)
+	ks, err := harness.Declared([]byte(text))
+	if err != nil {
+		return nil, err
 	}
 	return record.Compile(ks.Migrations[0])
 }

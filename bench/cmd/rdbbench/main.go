@@ -55,5 +55,5 @@ func (t *track) save(ctx context.Context, binary string) error {
 		return err
 	}
 	defer t.CleanUp()
-	return os.Rename(filepath.Join(server.Dir(), "dump.rdb"), t.file)
+	return os.Rename(filepath.Join(server.Dir, "dump.rdb"), t.file)
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
-	"io/fs"
 	"strconv"
 	"strings"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -16,8 +13,6 @@ import (
 	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/kernel/guard"
-	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 )
@@ -41,7 +36,11 @@ func (f *field) open(ctx context.Context, binary string) error {
 		return err
 	}
 	f.Clients = c
-	g, err := newGuard()
+	ks, err := harness.Declared(benchkeys.Declaration)
+	if err != nil {
+		return err
+	}
+	g, err := guard.New(ks, guard.Options{})
 	if err != nil {
 		return err
 	}
@@ -52,15 +51,6 @@ func (f *field) open(ctx context.Context, binary string) error {
 	f.Cleanup(guarded.Close)
 	f.keys, f.guarded = benchkeys.New(f.Client), benchkeys.New(guarded)
 	return f.fill(ctx)
-}
-
-func newGuard() (*guard.Guard, error) {
-	var files fs.FS = fstest.MapFS{"keyspace.yaml": {Data: benchkeys.Declaration}}
-	ks, found := load.File(files, "keyspace.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		return nil, errors.New(found[0].Message)
-	}
-	return guard.New(ks, guard.Options{})
 }
 
 func (f *field) fill(ctx context.Context) error {

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/costs"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/value/seal"
 	"github.com/keywright/keywright/value/seal/reseal"
@@ -74,7 +73,10 @@ func (o *options) walked(ctx context.Context, w walk) (took, cpu time.Duration, 
 	if err != nil {
 		return 0, 0, err
 	}
-	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
+	ks, err := harness.Declared([]byte(declaration))
+	if err != nil {
+		return 0, 0, err
+	}
 	config, err := connect.New(connect.Options{URL: s.URL(), Getenv: func(string) string { return "" }})
 	if err != nil {
 		return 0, 0, err
