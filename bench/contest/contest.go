@@ -65,7 +65,11 @@ func (c *Contest) Run(ctx context.Context, rounds int) error {
 }
 
 func (c *Contest) once(ctx context.Context, who *Contestant) (s Sample, err error) {
-	before, err := c.meter()
+	meter := func() (time.Duration, error) { return 0, nil }
+	if c.Meter != nil {
+		meter = c.Meter
+	}
+	before, err := meter()
 	if err != nil {
 		return s, err
 	}
@@ -83,7 +87,7 @@ func (c *Contest) once(ctx context.Context, who *Contestant) (s Sample, err erro
 		return s, fmt.Errorf("exit status %d, want %d: %w\n%s%s", got, who.Exit, err, tail(stdout.Bytes()),
 			tail(stderr.Bytes()))
 	}
-	after, err := c.meter()
+	after, err := meter()
 	if err != nil {
 		return s, err
 	}
@@ -98,13 +102,6 @@ func (c *Contest) once(ctx context.Context, who *Contestant) (s Sample, err erro
 		err = c.After(who)
 	}
 	return s, err
-}
-
-func (c *Contest) meter() (time.Duration, error) {
-	if c.Meter == nil {
-		return 0, nil
-	}
-	return c.Meter()
 }
 
 func tail(p []byte) []byte { return p[max(0, len(p)-2000):] }

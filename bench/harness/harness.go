@@ -51,7 +51,7 @@ type Program struct {
 	Open func(ctx context.Context, server string) error
 
 	Child   Instead // the work of a process that the program starts
-	Profile Instead // the work that a CPU profile shows; the flag names the file
+	Profile Instead // the work that a CPU profile shows, by Profiled; the flag names the file, also for a child
 
 	asJSON   bool
 	cleanups []func()
@@ -86,9 +86,9 @@ func (p *Program) Run(ctx context.Context, args []string, stdout io.Writer) erro
 	defer p.CleanUp()
 	switch {
 	case p.Child.value != "":
-		return profiled(p.Profile.value, func() error { return p.Child.Run(ctx, p.Child.value, stdout) })
+		return Profiled(p.Profile.value, func() error { return p.Child.Run(ctx, p.Child.value, stdout) })
 	case p.Profile.value != "":
-		return profiled(p.Profile.value, func() error { return p.Profile.Run(ctx, p.Profile.value, stdout) })
+		return p.Profile.Run(ctx, p.Profile.value, stdout)
 	}
 	parts, err := report.Select(p.Parts, p.Only)
 	if err != nil {
@@ -178,8 +178,8 @@ func (p *Program) CleanUp() {
 	p.cleanups = nil
 }
 
-// profiled writes a CPU profile of what do does, if there is a file.
-func profiled(file string, do func() error) error {
+// Profiled writes a CPU profile of what do does, if there is a file.
+func Profiled(file string, do func() error) error {
 	if file == "" {
 		return do()
 	}

@@ -38,9 +38,11 @@ func program(notes *[]string) *Program {
 	p.Child = Instead{Flag: "child", Usage: "c", Run: func(_ context.Context, value string, w io.Writer) error {
 		return errors.Join(fmt.Errorf("child %s", value), p.Open(context.Background(), "of the child"))
 	}}
-	p.Profile = Instead{Flag: "profile", Usage: "p", Run: func(_ context.Context, _ string, w io.Writer) error {
-		_, err := io.WriteString(w, "profiled")
-		return err
+	p.Profile = Instead{Flag: "profile", Usage: "p", Run: func(_ context.Context, file string, w io.Writer) error {
+		return Profiled(file, func() error {
+			_, err := io.WriteString(w, "profiled")
+			return err
+		})
 	}}
 	return p
 }

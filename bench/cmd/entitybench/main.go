@@ -44,7 +44,7 @@ func benchmark() *harness.Program {
 }
 
 // profile lets keywright do one thing, with many goroutines.
-func (f *field) profile(ctx context.Context, _ string, stdout io.Writer) error {
+func (f *field) profile(ctx context.Context, file string, stdout io.Writer) error {
 	if err := f.open(ctx, f.Server); err != nil {
 		return err
 	}
@@ -65,5 +65,5 @@ func (f *field) profile(ctx context.Context, _ string, stdout io.Writer) error {
 		}
 	}
 	r := f.racing(f.what, 0, 0, contestant{Name: f.what, Do: one.do})
-	return r.Profile(ctx, stdout, f.callers, 5*time.Second, "times")
+	return harness.Profiled(file, func() error { return r.Profile(ctx, stdout, f.callers, 5*time.Second, "times") })
 }

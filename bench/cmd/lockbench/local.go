@@ -17,11 +17,22 @@ import (
 
 // waiting represents a way in which goroutines of one process wait for a lock.
 type waiting struct {
-	name   string
-	shared bool
+	name    string
+	acquire func(l lock.Lock, ctx context.Context) (*lock.Lease, error)
 }
 
 func (w waiting) String() string { return w.name }
+
+// turn takes a lock and gives it back.
+func (w waiting) turn(ctx context.Context, l lock.Lock) error {
+	lease, err := w.acquire(l, ctx)
+	if err != nil {
+		return err
+	}
+	return lease.Release(ctx)
+}
+
+var writers = waiting{"keywright, writers", lock.Lock.Acquire}
 
 // localRun represents one time that they do.
 type localRun struct {
@@ -34,8 +45,8 @@ type localRun struct {
 // line in the process.
 func (f *field) locally(ctx context.Context, out *report.Report) error {
 	return turns.Compare(out, fmt.Sprintf("Local: %d waiters of one process, median of %d", f.local, f.shots), f.shots,
-		[]waiting{{"keywright, writers", false}, {"keywright, readers", true}},
-		func(w waiting) (localRun, error) { return f.localOnce(ctx, w.shared) },
+		[]waiting{writers, {"keywright, readers", lock.Lock.AcquireShared}},
+		func(w waiting) (localRun, error) { return f.localOnce(ctx, w) },
 		turns.Median("one gives up ms", "%.1f", func(r localRun) float64 { return millis(r.gone) }),
 		turns.Median("another lock meanwhile ms", "%.1f", func(r localRun) float64 { return millis(r.other) }),
 		turns.Median("all are served ms", "%.1f", func(r localRun) float64 { return millis(r.served) }),
@@ -43,7 +54,7 @@ func (f *field) locally(ctx context.Context, out *report.Report) error {
 			func(r localRun) float64 { return r.used.Commands / float64(f.local) }))
 }
 
-func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err error) {
+func (f *field) localOnce(ctx context.Context, w waiting) (r localRun, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	c, err := keywright.Open(ctx, f.server.URL(), keywright.Options{})
@@ -60,7 +71,7 @@ func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err err
 	begun.Add(f.local)
 	all := make(chan error, 1)
 	go func() {
-		all <- turns.Each(f.local, f.local, func(int, int) error { begun.Done(); return localTurn(ctx, l, shared) })
+		all <- turns.Each(f.local, f.local, func(int, int) error { begun.Done(); return w.turn(ctx, l) })
 	}()
 	begun.Wait()
 	live.Pause(ctx, settle)
@@ -74,7 +85,7 @@ func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err err
 		return r, fmt.Errorf("one that gives up: %w", err)
 	}
 	r.gone, began = time.Since(began), time.Now()
-	if err := localTurn(ctx, lock.Open(c, "lock:other", lock.Options{}), false); err != nil {
+	if err := writers.turn(ctx, lock.Open(c, "lock:other", lock.Options{})); err != nil {
 		return r, err
 	}
 	r.other = time.Since(began)
@@ -88,16 +99,4 @@ func (f *field) localOnce(ctx context.Context, shared bool) (r localRun, err err
 		return err
 	})
 	return r, err
-}
-
-func localTurn(ctx context.Context, l lock.Lock, shared bool) error {
-	acquire := l.Acquire
-	if shared {
-		acquire = l.AcquireShared
-	}
-	lease, err := acquire(ctx)
-	if err != nil {
-		return err
-	}
-	return lease.Release(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
@@ -54,16 +55,15 @@ func (f *field) race(ctx context.Context, all ...contestant) (turns.Race, error)
 }
 
 // profile lets keywright lock and unlock with nothing beside it, with 128 goroutines.
-func (f *field) profile(ctx context.Context, _ string, stdout io.Writer) error {
-	err := f.Open(ctx, f.Server)
-	if err != nil {
+func (f *field) profile(ctx context.Context, file string, stdout io.Writer) error {
+	if err := f.Open(ctx, f.Server); err != nil {
 		return err
 	}
 	race, err := f.race(ctx, free()[0])
 	if err != nil {
 		return err
 	}
-	return race.Profile(ctx, stdout, 128, 5*time.Second, "locks")
+	return harness.Profiled(file, func() error { return race.Profile(ctx, stdout, 128, 5*time.Second, "locks") })
 }
 
 func once(ctx context.Context, m mutex) error {

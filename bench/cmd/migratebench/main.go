@@ -41,9 +41,11 @@ func benchmark() *harness.Program {
 }
 
 // profile runs imports and verifications of one kind.
-func (o *options) profile(ctx context.Context, _ string, _ io.Writer) (err error) {
-	for range o.Rounds {
-		err = errors.Join(err, o.imported(ctx, kind(o.Only), &imported{}))
-	}
-	return err
+func (o *options) profile(ctx context.Context, file string, _ io.Writer) error {
+	return harness.Profiled(file, func() (err error) {
+		for range o.Rounds {
+			err = errors.Join(err, o.imported(ctx, kind(o.Only), &imported{}))
+		}
+		return err
+	})
 }

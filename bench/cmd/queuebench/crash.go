@@ -103,13 +103,10 @@ func (o *options) crashes(ctx context.Context, out *report.Report) error {
 	t := out.Table(fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease),
 		"contestant", "runs again after, median s", "worst s", "kills")
 	for i, peer := range o.crashing() {
-		kills := o.kills
-		if i > 0 {
-			if kills = 1; !o.slow {
-				break
-			}
+		if i > 0 && !o.slow {
+			break
 		}
-		runs, err := turns.Rounds(kills, []contestant{peer},
+		runs, err := turns.Rounds([]int{o.kills, 1}[i], []contestant{peer},
 			func(c contestant) (time.Duration, error) { return o.crash(ctx, c) })
 		if err != nil {
 			return err

@@ -66,21 +66,24 @@ func benchmark() *harness.Program {
 }
 
 // profile lets keywright enqueue or process; the latter with a concurrency of 100.
-func (o *options) profile(ctx context.Context, _ string, stdout io.Writer) error {
+func (o *options) profile(ctx context.Context, file string, stdout io.Writer) error {
 	size, enqueues := map[string]int{"enqueue": 1, "bulk": bulk}[o.what]
 	batch, processes := map[string]int{"process": 1, "batches": 10}[o.what]
 	switch {
 	case enqueues:
-		return o.race(producer{ours(o.what, 1), size}).Profile(ctx, stdout, o.callers, 3*time.Second, "jobs")
+		race := o.race(producer{ours(o.what, 1), size})
+		return harness.Profiled(file, func() error { return race.Profile(ctx, stdout, o.callers, 3*time.Second, "jobs") })
 	case !processes:
 		return fmt.Errorf("-what %q: enqueue, bulk, process or batches", o.what)
 	}
 	o.jobs *= 10
-	run, err := o.process(ctx, ours(o.what, batch), 100)
-	if err == nil {
-		fmt.Fprintf(stdout, "%s: %.0f jobs/s\n", o.what, run.rate)
-	}
-	return err
+	return harness.Profiled(file, func() error {
+		run, err := o.process(ctx, ours(o.what, batch), 100)
+		if err == nil {
+			fmt.Fprintf(stdout, "%s: %.0f jobs/s\n", o.what, run.rate)
+		}
+		return err
+	})
 }
 
 // on opens a contestant's queue on a new and empty server.
