@@ -13,7 +13,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
-	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/value"
 )
 
@@ -201,7 +200,8 @@ func At(t time.Time) Position { return Position(strconv.FormatInt(unixMS(t), 10)
 
 // unixMS returns a time in the years 1970 to 9999 in milliseconds: another one is the nearer end of these.
 func unixMS(t time.Time) int64 {
-	return time.Unix(min(max(t.Unix(), 0), scalar.LastSecond), int64(t.Nanosecond())).UnixMilli()
+	const last = 253_402_300_799 // 9999-12-31T23:59:59Z
+	return time.Unix(min(max(t.Unix(), 0), last), int64(t.Nanosecond())).UnixMilli()
 }
 
 // After returns the position after a message.
