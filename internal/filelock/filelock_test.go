@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -159,5 +161,14 @@ func TestRenameAndReplace(t *testing.T) {
 	}
 	if err := SyncFolder("not there"); err == nil {
 		t.Error("a folder that is not there was synced")
+	}
+}
+
+// TestWriteNamesTheFile: an error names the file that was to be written, the same each time.
+func TestWriteNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing", "al.json")
+	first, again := Write(path, nil, 0o600), Write(path, nil, 0o600)
+	if !errors.Is(first, fs.ErrNotExist) || first.Error() != again.Error() || !strings.Contains(first.Error(), path+":") {
+		t.Errorf("%v, %v", first, again)
 	}
 }
