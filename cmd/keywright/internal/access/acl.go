@@ -21,20 +21,11 @@ import (
 )
 
 func ACLCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "acl",
-		Short: "ACL users of the keyspace: one per owner and reader",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return a.UnknownCommand(c, args[0])
-		},
+	return a.Group(&cobra.Command{
+		Use:                        "acl",
+		Short:                      "ACL users of the keyspace: one per owner and reader",
 		SuggestionsMinimumDistance: 2,
-		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(aclPrintCommand(a), aclDiffCommand(a), aclApplyCommand(a))
-	return c
+	}, aclPrintCommand(a), aclDiffCommand(a), aclApplyCommand(a))
 }
 
 // aclPrinting holds the flags of acl print.

@@ -61,13 +61,9 @@ func openSession(ctx context.Context, a *cli.App, user string, choose bool) (*ac
 
 // aclNodes connects to all servers of a topology.
 func aclNodes(ctx context.Context, a *cli.App, config connect.Config, users []acl.User) (*aclSession, error) {
-	c, err := keywright.Open(ctx, a.URL,
-		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
-			KeyFile:    a.Connect.KeyFile,
-			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-			Getenv: a.Getenv})
+	c, err := a.Client(ctx)
 	if err != nil {
-		return nil, cli.ServerFailure(err)
+		return nil, err
 	}
 	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -29,23 +28,14 @@ type sealing struct {
 }
 
 func SealCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
+	return a.Group(&cobra.Command{
 		Use:   "seal",
 		Short: "What is declared encrypted: which keys it is sealed with, sealing it again, key rings",
 		Long: `Looks after what the declaration calls encrypted. ` + "`seal key`" + ` makes key rings,
 ` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals again what is not
 sealed with the active key, ` + "`seal adopt`" +
 			` seals what is there as plain text. The order of things is in docs/encryption.md.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return a.UnknownCommand(cmd, args[0])
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(sealStatusCommand(a), sealRotateCommand(a), sealAdoptCommand(a), sealKeyCommand(a))
-	return c
+	}, sealStatusCommand(a), sealRotateCommand(a), sealAdoptCommand(a), sealKeyCommand(a))
 }
 
 func sealStatusCommand(a *cli.App) *cobra.Command {
@@ -75,13 +65,9 @@ func sealFlags(a *cli.App, c *cobra.Command, o *sealing) {
 	a.ServerFlags(c)
 	a.NamespaceFlag(c)
 	cli.Outputs(c, &o.output, "table", "json")
-	f := c.Flags()
 	o.ring.Flags(c)
-	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency",
-		0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	sources.RateFlags(c, &o.scan, sources.UsualRate)
+	cli.ProgressFlag(c, &o.progress)
 }
 
 func (o *sealing) Check() error {
@@ -117,21 +103,13 @@ func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) erro
 	if err != nil {
 		return err
 	}
-	c, err := keywright.Open(ctx, a.URL,
-		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
-			KeyFile:    a.Connect.KeyFile,
-			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-			Getenv: a.Getenv})
+	c, err := a.Client(ctx)
 	if err != nil {
-		return cli.ServerFailure(err)
+		return err
 	}
 	defer c.Close()
 	o.scan.Role, o.scan.OnlyDB = server.Primary, config.DB
-	mode := o.progress
-	if a.Quiet {
-		mode = "none"
-	}
-	bar := terminal.NewProgress(mode, a.Err, a.Now())
+	bar := terminal.NewProgress(a.ProgressMode(o.progress), a.Err, a.Now())
 	defer bar.Clear()
 	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
 		Request: source.Request{Progress: func(p source.Progress) {

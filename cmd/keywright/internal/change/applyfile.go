@@ -55,7 +55,8 @@ func (r *Run) hold(ctx context.Context, path string, p *plan.Plan, journal *jour
 	if err := r.MakePlan(ctx); err != nil {
 		return err
 	}
-	if err := Drifted(r.App, o.Output, path, p.Drift(r.Made, o.Tolerance(journal.Changed()))); err != nil {
+	done, maybe := journal.Changed()
+	if err := o.Holds(r.App, path, p, r.Made, done, maybe); err != nil {
 		return err
 	}
 	if p.Verb == "rename" && r.phase == phaseMove || p.Verb == "ttl" {
@@ -101,13 +102,14 @@ type Ended struct {
 
 func (e *Ended) Unwrap() error { return e.error }
 
-// Tolerance returns how far counts may have moved.
-func (o *Applying) Tolerance(done, maybe map[string]int64) plan.Tolerance {
+// Holds refuses a plan that differs from now by more than --drift allows. done says how many changes of it were made,
+// by entry, and maybe how many may have been.
+func (o *Applying) Holds(a *cli.App, path string, p, now *plan.Plan, done, maybe map[string]int64) error {
 	t := plan.Tolerance{Share: float64(o.Drift) / 100, Least: leastDrift, Done: done, Maybe: maybe}
 	if o.Drift == 0 {
 		t.Least = 0
 	}
-	return t
+	return Drifted(a, o.Output, path, p.Drift(now, t))
 }
 
 // Drifted refuses a plan that does not hold any more. With output json the reasons are on standard error.

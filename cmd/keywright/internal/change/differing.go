@@ -31,6 +31,14 @@ func Differing(names []string, d *compare.Difference) DifferingKey {
 	return k
 }
 
+// AllDiffering returns differences as they are printed.
+func AllDiffering(names []string, all []compare.Difference) (out []DifferingKey) {
+	for i := range all {
+		out = append(out, Differing(names, &all[i]))
+	}
+	return out
+}
+
 // DifferingKey represents a key that differs, a line of verify -o jsonl; its names are stable.
 type DifferingKey struct {
 	What     string          `json:"what"`

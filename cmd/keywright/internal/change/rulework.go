@@ -27,8 +27,7 @@ func (o *Changing) ruleFlags(a *cli.App, c *cobra.Command) {
 
 // Asked returns what the flags of a verb with a rule ask for.
 func (o *Changing) Asked(verb string) plan.Request {
-	q := plan.Request{Entries: o.Entries, Owners: o.Owners, Globs: o.Globs, Where: o.Where,
-		Undeclared: o.Undeclared, DB: o.db}
+	q := Requested(&o.Selecting, o.db)
 	switch {
 	case verb == "ttl":
 		q.Options = map[string]string{"spread": strconv.Itoa(o.spread)}
@@ -43,6 +42,12 @@ func (o *Changing) Asked(verb string) plan.Request {
 // AsIn sets the flags of a verb with a rule to what a plan was made with.
 func (o *Changing) AsIn(q *plan.Request) {
 	o.Selecting, o.renaming, o.db = *Selected(q), renamingOf(q.Options), q.DB
+}
+
+// Requested returns what flags select of a database, as a plan has it.
+func Requested(s *cli.Selecting, db int) plan.Request {
+	return plan.Request{Entries: s.Entries, Owners: s.Owners, Globs: s.Globs, Where: s.Where,
+		Undeclared: s.Undeclared, Anywhere: s.Anywhere, DB: db}
 }
 
 // Selected returns what a request selects.

@@ -40,7 +40,7 @@ type migrating struct {
 }
 
 func MigrateCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
+	return a.Group(&cobra.Command{
 		Use:   "migrate",
 		Short: "Move records from JSON files to Redis, in phases that lose nothing",
 		Long: `Moves the records of JSON files to Redis as the section migrations of the
@@ -53,18 +53,9 @@ while the programs go on writing. docs/migration.md has the whole way.
   keywright migrate advance history --apply
   keywright migrate import history --apply
   keywright migrate status`,
-	}
-	c.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return a.UnknownCommand(cmd, args[0])
-		}
-		return nil
-	}
-	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	c.AddCommand(migratePlanCommand(a), migrateImportCommand(a), migrateStatusCommand(a),
+	}, migratePlanCommand(a), migrateImportCommand(a), migrateStatusCommand(a),
 		migrateVerifyCommand(a), migrateDiffCommand(a), migrateAdvanceCommand(a), migrateRollbackCommand(a),
 		migrateRepairCommand(a), migrateExportCommand(a))
-	return c
 }
 
 // migrateFlags are those of a verb of migrate.
@@ -85,15 +76,14 @@ func migrateFlags(a *cli.App, c *cobra.Command, o *migrating) {
 func paceFlags(a *cli.App, c *cobra.Command, o *migrating) {
 	f := c.Flags()
 	f.IntVar(&o.rate, "rate", 0, "records per second at most (0: as fast as it goes)")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	cli.ProgressFlag(c, &o.progress)
 }
 
 func (o *migrating) Check(c *cobra.Command) error {
 	if err := cmp.Or(cli.OneOf("output", o.output, "table", "json"), o.ring.Check()); err != nil {
 		return err
 	}
-	if err := cli.OneOf("progress", cmp.Or(o.progress, "auto"), "auto", "plain", "none"); err != nil {
+	if err := cli.CheckProgress(cmp.Or(o.progress, "auto")); err != nil {
 		return err
 	}
 	if o.lease <= 0 || o.rate < 0 {
@@ -204,9 +194,7 @@ func (r *migrationRun) connect(ctx context.Context, n need) error {
 		return err
 	}
 	r.server = config.String()
-	o := r.App.Connect
-	with := keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
-		ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Getenv: r.Getenv}
+	with := r.ClientOptions()
 	if n == withServer && sealed(r.declared) { // what only looks at phases opens no record
 		ring, err := sources.KeyRing(ctx, r.App, &r.ring)
 		if err != nil {
