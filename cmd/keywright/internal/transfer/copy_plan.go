@@ -2,20 +2,21 @@ package transfer
 
 import (
 	"context"
+	"maps"
 	"strconv"
-	"time"
 
-	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/copier"
 	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
 
 // asPlan returns a copy that was planned, as a plan. It has no passwords.
-func (r *copyRun) asPlan(ctx context.Context, out *CopyReport) (*plan.Plan, error) {
+func (r *copyRun) asPlan(ctx context.Context, report *copier.Report, incomplete source.Reasons) (*plan.Plan, error) {
 	var sides [2]plan.Server
 	var urls [2]string
 	roles := []server.Role{server.Auto, server.Primary}
@@ -32,30 +33,13 @@ func (r *copyRun) asPlan(ctx context.Context, out *CopyReport) (*plan.Plan, erro
 	for i := range sides[0].Shards { // a server gets another one with its first replica, which a snapshot is
 		sides[0].Shards[i].ReplID = ""
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.Now().UTC().Truncate(time.Millisecond),
-		Tool:   cli.Version().Version,
-		Server: sides[1], From: &sides[0], Declaration: plan.Digest(r.sel.Schema)}
-	p.Request = plan.Request{Entries: r.Entries, Owners: r.Owners, Globs: r.Globs, Where: r.Where,
-		Undeclared: r.Undeclared, Anywhere: r.Anywhere,
-		DB: r.Scan.OnlyDB, Namespace: r.App.Namespace}
-	p.Request.Options = map[string]string{"from": urls[0], "to": urls[1], "existing": r.existing, "ttl": r.ttl,
-		"to-db":     strconv.Itoa(r.toDB),
-		"momentary": strconv.FormatBool(r.momentary), "snapshot": strconv.FormatBool(r.Snapshot),
-		"forks":   strconv.Itoa(r.Forks),
-		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.Role,
-		"from-namespace": r.Mapping.From}
-	if r.evict {
-		p.Request.Options["evict"] = "true"
-	}
-	entries := map[string]journal.Counts{}
-	for _, e := range out.Entries {
-		entries[e.Entry] = e.Counts
-	}
-	planCounts(p, out.Total, entries, out.leftOut)
-	p.Libraries = plannedLibraries(out.Libraries)
-	for _, why := range out.Incomplete {
-		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
-	}
+	q := change.Requested(&r.Selecting, r.Scan.OnlyDB)
+	q.Namespace, q.Options = r.App.Namespace, r.options()
+	maps.Copy(q.Options, map[string]string{"from": urls[0], "to": urls[1], "to-db": strconv.Itoa(r.toDB),
+		"snapshot": strconv.FormatBool(r.Snapshot), "forks": strconv.Itoa(r.Forks),
+		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.Role})
+	p := r.target.asPlan("copy", sides[1], q, &report.Report)
+	p.From, p.Incomplete = &sides[0], change.Incomplete(incomplete)
 	return p, p.Seal()
 }
 
@@ -74,9 +58,7 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 		return cli.Usage("name the servers with --from and --to", "a plan of copy is for two servers")
 	}
 	q := p.Request
-	again := copying{Selecting: *change.Selected(&q), Mapping: sources.Mapping{From: q.Options["from-namespace"]},
-		existing: q.Options["existing"], evict: q.Options["evict"] == "true", ttl: q.Options["ttl"],
-		momentary: q.Options["momentary"] == "true", output: o.Output, progress: o.Progress}
+	again := copying{moving: movingAsIn(&q, o)}
 	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds,
 		"forks": &again.Forks}
 	for name, into := range numbers {
@@ -102,11 +84,11 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 	if err != nil {
 		return err
 	}
-	if err := change.Drifted(a, o.Output, path, p.Drift(now, o.Tolerance(fewer(p, now), nil))); err != nil {
+	if err := o.Holds(a, path, p, now, fewer(p, now), nil); err != nil {
 		return err
 	}
-	again.apply, again.planned = true, &now.Server
-	return copyKeys(ctx, a, urls, &again)
+	again.apply = true
+	return copyKeys(ctx, a, urls, &again, &now.Server)
 }
 
 // replanCopy plans a copy again.
@@ -121,5 +103,5 @@ func replanCopy(ctx context.Context, a *cli.App, urls []string, o copying) (*pla
 	if err != nil {
 		return nil, err
 	}
-	return r.asPlan(ctx, r.report(&report, nil))
+	return r.asPlan(ctx, &report, r.report(&report, nil).Incomplete)
 }

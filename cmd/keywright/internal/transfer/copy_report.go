@@ -9,13 +9,11 @@ import (
 
 	"github.com/keywright/keywright/apply/copier"
 	"github.com/keywright/keywright/apply/journal"
-	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/compare"
 )
@@ -45,7 +43,6 @@ type CopyReport struct {
 	MoreReasons int64                 `json:"more_reasons,omitempty"`
 	OnlyKeys    []change.DifferingKey `json:"target_only_keys,omitempty"`
 	DurationMS  int64                 `json:"duration_ms"`
-	leftOut     map[plan.Code]int64
 
 	Libraries *restore.LibraryReport `json:"libraries,omitempty"` // of functions; absent: there is none to copy
 }
@@ -58,11 +55,11 @@ type copiedPart struct {
 }
 
 func (r *copyRun) report(in *copier.Report, failed error) *CopyReport {
-	out := &CopyReport{Scope: r.App.Scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts,
+	out := &CopyReport{Scope: r.App.Scope, Applied: r.apply, File: r.plan, Total: in.Counts,
 		Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
 		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More,
-		MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
+		Reasons: reasonsOf(&in.Report), MoreReasons: in.More, Entries: []copiedPart{},
 		DurationMS: r.Now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.Name, r.from.Kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.Name, Kind: r.to.Kind, Server: in.Only.B.Server}
@@ -85,24 +82,13 @@ func (r *copyRun) report(in *copier.Report, failed error) *CopyReport {
 	out.Complete = len(out.Incomplete) == 0
 	out.Settled = out.Applied && out.Complete && in.Settled()
 	names := r.sel.Names()
-	for _, entry := range append(cli.Indices(names), selection.Undeclared) {
-		if c := in.Entries[entry]; c != nil {
-			part := copiedPart{Entry: cli.EntryOrNone(names, entry), Counts: *c}
-			if last := in.Checked.Entries[entry]; last != nil {
-				part.Last = *last
-			}
-			out.Entries = append(out.Entries, part)
-		}
-	}
-	for i := range in.Checked.Named {
-		out.Differences = append(out.Differences, change.Differing(names, &in.Checked.Named[i]))
-	}
-	for i := range in.Only.Named {
-		out.OnlyKeys = append(out.OnlyKeys, change.Differing(names, &in.Only.Named[i]))
-	}
-	for _, n := range in.Reasons {
-		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
-	}
+	last := map[string]compare.Figures{}
+	cli.EachEntry(names, in.Checked.Entries, func(entry string, f *compare.Figures) { last[entry] = *f })
+	cli.EachEntry(names, in.Entries, func(entry string, c *journal.Counts) {
+		out.Entries = append(out.Entries, copiedPart{entry, *c, last[entry]})
+	})
+	out.Differences = change.AllDiffering(names, in.Checked.Named)
+	out.OnlyKeys = change.AllDiffering(names, in.Only.Named)
 	return out
 }
 
@@ -116,20 +102,11 @@ func goOnCopying(failed error) string {
 
 // Show says what was done, and gives the exit code.
 func (r *copyRun) Show(ctx context.Context, out *CopyReport, failed error) error {
-	var err error
 	r.Did = moved("Copied", out.Applied, &out.Total, out.Incomplete.String())
-	if r.output == "json" {
-		err = r.JSON(out)
-	} else {
-		err = r.print(out)
-	}
+	err := r.show(ctx, r.App, out, func() error { return r.print(out) }, failed)
 	switch t := out.Total; {
 	case err != nil:
 		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(failed, new(*cli.Exit)):
-		return failed
 	case !out.Complete && !out.Applied:
 		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + out.Incomplete.String(),
 			Hint: "nothing was changed; it was only a plan"}
@@ -147,20 +124,16 @@ func (r *copyRun) Show(ctx context.Context, out *CopyReport, failed error) error
 func (r *copyRun) print(out *CopyReport) error {
 	a := r.App
 	a.PrintScope()
-	table := movedTable{did: "copied", would: "to copy", applied: out.Applied,
-		more: []terminal.Column{{Title: "differ", Right: true, Style: terminal.Red}}}
-	for i := range out.Entries {
-		table.Add(out.Entries[i].Entry, &out.Entries[i].Counts, cli.CountOrNone(out.Entries[i].Last.Differ()))
+	var rows [][]string
+	for _, p := range out.Entries {
+		rows = append(rows, movedRow(p.Entry, &p.Counts, cli.CountOrNone(p.Last.Differ())))
 	}
-	if err := table.print(a); err != nil {
+	err := printMoved(a, didOrWould(out.Applied, "copied", "to copy"), rows,
+		terminal.Column{Title: "differ", Right: true, Style: terminal.Red})
+	if err != nil {
 		return err
 	}
-	for i := range out.Differences[:min(len(out.Differences), 10)] {
-		a.Print("%s", difference1(&out.Differences[i]))
-	}
-	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
-		a.Print("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
-	}
+	tellDifferences(a, out.Differences, out.More, " that differ: `keywright verify --keys-of all` prints them")
 	tellReasons(a, out.Reasons, out.MoreReasons)
 	tellLoaded(a, out.Libraries, out.Applied)
 	tellMemory(a, out.Memory)
@@ -172,9 +145,7 @@ func (r *copyRun) print(out *CopyReport) error {
 		a.Print("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some",
 			terminal.Plural(out.TargetOnly, "key"))
 	}
-	for _, n := range out.From.Notes {
-		a.Print("note: %s: %s", finding.Printable(out.From.Name), finding.Printable(n))
-	}
+	out.From.tellNotes(a)
 	r.Verdict(out)
 	return nil
 }
@@ -190,22 +161,20 @@ func (r *copyRun) Verdict(out *CopyReport) {
 		took, again, terminal.Plural(int64(out.Rounds), "time"))
 	switch {
 	case !out.Complete:
-		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
+		a.PrintIncomplete(out.Incomplete.String())
 	case !out.Applied:
 		next := "--apply does it; --plan FILE keeps the plan"
 		if out.File != "" {
 			next = fmt.Sprintf("the plan is in %s, `%s` executes it", finding.Printable(out.File), a.CommandFor(out.File))
 		}
-		a.Print("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"),
-			terminal.Bytes(t.Bytes), next)
+		tellPlan(a, &t, next)
 	case out.Rounds == 0:
 		a.Print("%s. What was written meanwhile is not known.", done)
 	case out.Settled && out.Kept == 0:
-		a.Print("%s", a.Out.Paint(terminal.Green, done+", and nothing differs."))
+		a.PrintAs(terminal.Green, "%s, and nothing differs.", done)
 	case out.Settled:
 		a.Print("%s; %s there before with another value, and left.", done, terminal.Plural(out.Kept, "key"))
 	default:
-		a.Print("%s",
-			a.Out.Paint(terminal.Red, fmt.Sprintf("%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))))
+		a.PrintAs(terminal.Red, "%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))
 	}
 }

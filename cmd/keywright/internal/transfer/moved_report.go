@@ -1,53 +1,52 @@
 package transfer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace/finding"
 )
 
-// movedTable describes what became of keys that are written to a server, by entry: the one form of
-// restore and copy. did is what was done with them, "restored", and would what it would be.
-type movedTable struct {
-	did, would string
-	applied    bool
-	more       []terminal.Column
-	rows       [][]string
+// movedRow returns what became of the keys of an entry that are written to a server, for printMoved.
+func movedRow(entry string, c *journal.Counts, more ...string) []string {
+	return append([]string{cmp.Or(entry, cli.UndeclaredName), terminal.Count(c.Keys), cli.CountOrNone(c.Restored),
+		cli.CountOrNone(c.Replaces), cli.CountOrNone(c.Same), cli.CountOrNone(c.Existing), cli.CountOrNone(c.Expired),
+		cli.CountOrNone(c.Left), cli.CountOrNone(c.Refused + c.Unknown)}, more...)
 }
 
-// Add adds an entry, with the texts of the columns in more.
-func (m *movedTable) Add(entry string, c *journal.Counts, more ...string) {
-	if entry == "" {
-		entry = cli.UndeclaredName
-	}
-	m.rows = append(m.rows,
-		append([]string{entry, terminal.Count(c.Keys), cli.CountOrNone(c.Restored), cli.CountOrNone(c.Replaces),
-			cli.CountOrNone(c.Same),
-			cli.CountOrNone(c.Existing), cli.CountOrNone(c.Expired), cli.CountOrNone(c.Left), cli.CountOrNone(c.Refused + c.Unknown)}, more...))
+// printMoved prints the table of restore and copy. did is what was done with keys, "restored", or would be.
+func printMoved(a *cli.App, did string, rows [][]string, more ...terminal.Column) error {
+	return a.PrintTable(append([]terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true},
+		{Title: did, Right: true}, {Title: "replaces", Right: true}, {Title: "same", Right: true},
+		{Title: "there", Right: true}, {Title: "expired", Right: true}, {Title: "left out", Right: true},
+		{Title: "failed", Right: true, Style: terminal.Red}}, more...), rows)
 }
 
-func (m *movedTable) print(a *cli.App) error {
-	if len(m.rows) == 0 {
-		return nil
+// didOrWould returns the words for what was done, or those for what would be.
+func didOrWould(applied bool, did, would string) string {
+	if applied {
+		return did
 	}
-	done := m.did
-	if !m.applied {
-		done = m.would
+	return would
+}
+
+// reasonsOf returns why keys were not written.
+func reasonsOf(r *restore.Report) (out []reasonedKey) {
+	for _, n := range r.Reasons {
+		out = append(out, reasonedKey{n.Key, n.DB, n.Reason})
 	}
-	columns := append([]terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true},
-		{Title: done, Right: true}, {Title: "replaces", Right: true},
-		{Title: "same", Right: true}, {Title: "there", Right: true}, {Title: "expired", Right: true},
-		{Title: "left out", Right: true},
-		{Title: "failed", Right: true, Style: terminal.Red}}, m.more...)
-	if err := terminal.Table(a.Out, columns, m.rows); err != nil {
-		return err
-	}
-	a.Print("")
-	return nil
+	return out
+}
+
+// tellPlan says how many keys would be written, and how.
+func tellPlan(a *cli.App, t *journal.Counts, how string) {
+	a.Print("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"),
+		terminal.Bytes(t.Bytes), how)
 }
 
 // moved returns what was done, for where the report cannot be written. "": nothing was, it is a plan.

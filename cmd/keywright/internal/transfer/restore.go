@@ -4,14 +4,10 @@ package transfer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply/journal"
-	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
@@ -21,7 +17,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -29,20 +24,9 @@ import (
 
 // restoring holds the flags of restore.
 type restoring struct {
-	cli.Selecting
-	sources.Mapping
+	moving
 	sources.Unlocking
-	existing  string
-	evict     bool
-	ttl       string
-	db        int
-	momentary bool
-	writers   int
-	rate      int
-	apply     bool
-	plan      string
-	output    string
-	progress  string
+	rate int
 }
 
 func RestoreCommand(a *cli.App) *cobra.Command {
@@ -96,38 +80,13 @@ it refuses, 5 the archive is not whole or the server takes no more, 130 interrup
 		},
 		RunE: func(c *cobra.Command, args []string) error { return restoreArchives(c.Context(), a, args, &o) },
 	}
-	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
-	o.Mapping.Flags(c)
+	o.moving.flags(a, c)
 	o.Unlocking.Flags(c)
 	f := c.Flags()
-	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
-	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
-	f.IntVar(&o.db, "to-db", -1, "write into this database (-1: the one that each key was in)")
-	f.BoolVar(&o.momentary, "momentary", false, "restore what only makes sense in its moment, too")
-	f.IntVar(&o.writers, "writers", 4, "how many connections write")
+	f.IntVar(&o.toDB, "to-db", -1, "write into this database (-1: the one that each key was in)")
 	f.IntVar(&o.rate, "rate", 0, "keys per second at most (0: as fast as the server takes them)")
-	f.BoolVar(&o.evict, "evict", false, evictUsage)
-	f.BoolVar(&o.apply, "apply", false, "do it")
-	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Outputs(c, &o.output, "table", "json")
-	cli.Choices(c, "existing", existingModes...)
-	cli.Choices(c, "ttl", ttlModes...)
-	cli.Choices(c, "progress", "auto", "plain", "none")
 	return c
 }
-
-// evictUsage says what --evict does.
-const evictUsage = "go on when the server evicts keys, of any program, to make room"
-
-var (
-	existingModes = []string{string(restore.Fail), string(restore.Skip), string(restore.Replace),
-		string(restore.Different)}
-	ttlModes = []string{"absolute", "remaining", "declared"}
-)
 
 // RestoreReport describes what was restored, or would be; its JSON names are stable.
 type RestoreReport struct {
@@ -144,7 +103,6 @@ type RestoreReport struct {
 	Reasons  []reasonedKey    `json:"reasons,omitempty"`
 	More     int64            `json:"more_reasons,omitempty"`
 	NotMeant int64            `json:"not_selected,omitempty"`
-	leftOut  map[plan.Code]int64
 	saving.TornKeys
 	Foreign    int64                  `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
 	Libraries  *restore.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
@@ -165,17 +123,14 @@ type reasonedKey struct {
 }
 
 func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restoring) error {
-	err := errors.Join(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
-		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"))
-	if err != nil {
+	if err := o.checkWords(); err != nil {
 		return err
 	}
-	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.db < -1 {
+	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.toDB < -1 {
 		return cli.Usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
 	}
-	if o.apply && o.plan != "" {
-		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
-			"--plan and --apply exclude each other")
+	if err := change.PlanOrApply(o.plan, o.apply); err != nil {
+		return err
 	}
 	r, err := openRestore(ctx, a, paths, o)
 	if err != nil {
@@ -190,7 +145,7 @@ func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restori
 		return failed
 	}
 	if o.plan != "" && failed == nil {
-		p, err := r.asPlan(ctx, paths, out)
+		p, err := r.asPlan(ctx, paths)
 		if err == nil {
 			err = change.WritePlan(o.plan, p)
 		}
@@ -203,14 +158,7 @@ func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restori
 
 // Execute restores, as the only process that changes keys. journal may be nil.
 func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journal.Journal) error {
-	first, err := r.Client(0)
-	if err == nil {
-		err = server.Has(ctx, r.config, server.ToRestoreKeys())
-	}
-	if err != nil {
-		return err
-	}
-	acting, err := change.Act(ctx, r.App, first, r.config, r.planned)
+	acting, err := change.Act(ctx, r.clients, r.config, server.ToRestoreKeys(), r.planned)
 	if err != nil {
 		return err
 	}
@@ -224,23 +172,20 @@ func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journ
 
 // openRestore opens the archives.
 func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) (*restoreRun, error) {
-	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
+	sel, err := meant(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return nil, err
-	}
-	if o.From == "" {
-		a.SayNamespaces(sel.Schema, &o.Selecting)
 	}
 	config, err := a.Server()
 	if err != nil {
 		return nil, err
 	}
-	a.NoteScope(config.String(), o.db, sel.Schema, o.Anywhere)
-	if err := ownDatabases(config, o.db, "--to-db"); err != nil {
+	a.NoteScope(config.String(), o.toDB, sel.Schema, o.Anywhere)
+	if err := o.ownDatabases(config, "--to-db"); err != nil {
 		return nil, err
 	}
-	r := &restoreRun{restoring: o, App: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
-		names: sel.Names(), lavish: cli.LimitMemory()}
+	r := &restoreRun{restoring: o, target: target{App: a, sel: sel, clients: a.Databases(a.URL)}, config: config,
+		lavish: cli.LimitMemory()}
 	err = r.open(ctx, paths)
 	if err == nil {
 		err = r.reachable(ctx, paths[len(paths)-1])
@@ -250,16 +195,6 @@ func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) 
 		return nil, err
 	}
 	return r, nil
-}
-
-// ownDatabases refuses a target whose URL names a database where keys go to the ones that they
-// were in.
-func ownDatabases(target connect.Config, to int, flag string) error {
-	if to >= 0 || target.DB <= 0 {
-		return nil
-	}
-	return cli.Usage(fmt.Sprintf("add %s %d, or leave the database out of the URL", flag, target.DB),
-		"the URL of the target names database %d, and each key goes to the database that it was in", target.DB)
 }
 
 // open opens the archive, or the chain of them. One alone is read as a stream: it may be cut.
@@ -306,16 +241,13 @@ func (c closerOf) Close() error {
 // restoreRun represents one run.
 type restoreRun struct {
 	*restoring
-	*cli.App
-	sel       *sources.Mapped
+	target
 	meta      *archive.Meta   // of the newest archive
 	in        *archive.Reader // nil: there are several
 	chain     *archive.Chain
 	closers   []io.Closer
 	lavish    func() // takes memory as other programs do again
 	config    connect.Config
-	clients   map[int]*keywright.Client
-	names     []string
 	now       int64 // the server's time, Unix milliseconds
 	notMeant  int64
 	needs     int64 // bytes that will be written; 0: not known
@@ -324,8 +256,8 @@ type restoreRun struct {
 	opened    *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
 	foreign   int64          // keys that no entry declares, and none should
 	otherLibs int            // libraries of functions that are not restored, since not all keys are
-	planned   *plan.Server   // that the plan was compared with; nil: there is none
 	resumed   bool           // the figures of interrupted runs of the plan are counted, too
+	report    restore.Report
 }
 
 func (r *restoreRun) Close() {
@@ -333,44 +265,10 @@ func (r *restoreRun) Close() {
 	if r.reader != nil {
 		r.reader.Close()
 	}
-	for _, c := range r.clients {
-		c.Close()
-	}
+	r.clients.Close()
 	for _, c := range r.closers {
 		_ = c.Close()
 	}
-}
-
-// Client opens a database, once.
-func (r *restoreRun) Client(db int) (*keywright.Client, error) {
-	if c := r.clients[db]; c != nil {
-		return c, nil
-	}
-	c, err := openDatabase(r.App, r.URL, db)
-	if err == nil {
-		r.clients[db] = c
-	}
-	return c, err
-}
-
-// openDatabase opens a client for a database of a server; "" is that of the flags.
-func openDatabase(a *cli.App, url string, db int) (*keywright.Client, error) {
-	at, err := cli.WithDatabase(url, a.Getenv, db)
-	if err != nil {
-		return nil, err
-	}
-	o := a.Connect
-	c, err := keywright.Open(context.Background(), at,
-		keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
-			ServerName: o.ServerName,
-			Insecure:   o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
-	switch {
-	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
-		return nil, cli.ErrDatabase0
-	case err != nil:
-		return nil, cli.ServerFailure(err)
-	}
-	return c, nil
 }
 
 // live reads what the server has: a key that has its value and its expiry needs nothing.
@@ -393,7 +291,7 @@ func (r *restoreRun) live(ctx context.Context) (restore.Asker, error) {
 // nothing to say.
 func (r *restoreRun) pass(ctx context.Context, path string, o restore.Options) (*RestoreReport, error) {
 	started := r.App.Now()
-	first, err := r.Client(max(r.db, 0))
+	first, err := r.clients.Client(max(r.toDB, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -412,34 +310,33 @@ func (r *restoreRun) pass(ctx context.Context, path string, o restore.Options) (
 		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(started)}, r.App.Now())
 	}
 	o.Needs, o.MayEvict, o.Waiting = r.needs, r.evict, cli.Patience(bar, r.config)
-	libraries, err := r.loadLibraries(ctx, o.Plan)
-	if err != nil {
+	if err := r.loadLibraries(ctx, o.Plan); err != nil {
 		return nil, err
 	}
-	report, err := restore.Restore(ctx, r.Client, r.records(ctx), o)
+	r.report, err = restore.Restore(ctx, r.clients.Client, r.records(ctx), o)
 	bar.Clear()
-	if ctx.Err() != nil && report.Keys == 0 {
+	if ctx.Err() != nil && r.report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &RestoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.App.Scope, Applied: !o.Plan,
-		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
-		NotMeant: r.notMeant, DurationMS: r.App.Now().Sub(started).Milliseconds()}
-	if out.Memory = report.Memory; err != nil {
+	out := r.reported(path)
+	out.Applied, out.DurationMS = !o.Plan, r.App.Now().Sub(started).Milliseconds()
+	if err != nil {
 		out.Complete, out.Problem = false, change.Problem(ctx, err)
-	}
-	out.Foreign = r.foreign
-	out.TornKeys = saving.TornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok })
-	if out.Libraries, out.OtherLibs = libraries, r.otherLibs; err == nil && notLoaded(libraries) != "" {
-		out.Complete, out.Problem = false, notLoaded(libraries)
-	}
-	out.Entries = []restoredPart{}
-	for _, entry := range append(cli.Indices(r.names), selection.Undeclared) {
-		if c := report.Entries[entry]; c != nil {
-			out.Entries = append(out.Entries, restoredPart{cli.EntryOrNone(r.names, entry), *c})
-		}
-	}
-	for _, n := range report.Reasons {
-		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
+	} else if why := notLoaded(r.libraries); why != "" {
+		out.Complete, out.Problem = false, why
 	}
 	return out, err
+}
+
+// reported returns what became of the keys.
+func (r *restoreRun) reported(path string) *RestoreReport {
+	out := &RestoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.App.Scope,
+		Complete: r.complete, Memory: r.report.Memory, Total: r.report.Counts, Entries: []restoredPart{},
+		Reasons: reasonsOf(&r.report), More: r.report.More, NotMeant: r.notMeant, Foreign: r.foreign,
+		TornKeys:  saving.TornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok }),
+		Libraries: r.libraries, OtherLibs: r.otherLibs, Resumed: r.resumed}
+	cli.EachEntry(r.sel.Names(), r.report.Entries, func(entry string, c *journal.Counts) {
+		out.Entries = append(out.Entries, restoredPart{entry, *c})
+	})
+	return out
 }

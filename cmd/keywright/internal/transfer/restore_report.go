@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/keywright/keywright/apply/restore"
@@ -44,20 +43,11 @@ func tellMemory(a *cli.App, servers []restore.Memory) {
 
 // Show says what was done, and gives the exit code.
 func (r *restoreRun) Show(ctx context.Context, out *RestoreReport, failed error) error {
-	var err error
 	r.Did = moved("Restored", out.Applied, &out.Total, out.Problem)
-	if r.output == "json" {
-		err = r.JSON(out)
-	} else {
-		err = r.print(out)
-	}
+	err := r.show(ctx, r.App, out, func() error { return r.print(out) }, failed)
 	switch t := out.Total; {
 	case err != nil:
 		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(failed, new(*cli.Exit)):
-		return failed
 	case failed != nil || !out.Complete:
 		return &cli.Exit{Code: cli.ExitPartial, Message: out.Problem, Hint: out.goOn(failed)}
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
@@ -70,11 +60,11 @@ func (r *restoreRun) Show(ctx context.Context, out *RestoreReport, failed error)
 func (r *restoreRun) print(out *RestoreReport) error {
 	a := r.App
 	a.PrintScope()
-	table := movedTable{did: "restored", would: "to restore", applied: out.Applied}
-	for i := range out.Entries {
-		table.Add(out.Entries[i].Entry, &out.Entries[i].Counts)
+	var rows [][]string
+	for _, p := range out.Entries {
+		rows = append(rows, movedRow(p.Entry, &p.Counts))
 	}
-	if err := table.print(a); err != nil {
+	if err := printMoved(a, didOrWould(out.Applied, "restored", "to restore"), rows); err != nil {
 		return err
 	}
 	tellReasons(a, out.Reasons, out.More)
@@ -86,7 +76,7 @@ func (r *restoreRun) print(out *RestoreReport) error {
 			terminal.Count(out.Foreign))
 	}
 	for _, note := range out.TornKeys.Notes() {
-		a.Print("%s", a.Out.Paint(terminal.Yellow, note))
+		a.PrintAs(terminal.Yellow, "%s", note)
 	}
 	if out.OtherLibs > 0 {
 		a.Print("libraries of functions of the archive that were not asked for, since not all keys were: %d", out.OtherLibs)
@@ -96,10 +86,11 @@ func (r *restoreRun) print(out *RestoreReport) error {
 	if out.Resumed {
 		a.Print("What interrupted runs of this plan did is counted, too.")
 	}
-	return r.Verdict(out)
+	r.Verdict(out)
+	return nil
 }
 
-func (r *restoreRun) Verdict(out *RestoreReport) error {
+func (r *restoreRun) Verdict(out *RestoreReport) {
 	a, t := r.App, out.Total
 	failed := t.Refused + t.Unknown
 	if r.existing == string(restore.Fail) {
@@ -107,27 +98,18 @@ func (r *restoreRun) Verdict(out *RestoreReport) error {
 	}
 	switch {
 	case !out.Complete:
-		done := "that were read were restored"
-		if !out.Applied {
-			done = "that were read would be written, and nothing was changed"
-		}
-		a.Print("%s",
-			a.Out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored),
-				terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
+		a.PrintAs(terminal.Red, "INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"),
+			didOrWould(out.Applied, "that were read were restored",
+				"that were read would be written, and nothing was changed"), finding.Printable(out.Problem))
 	case !out.Applied:
-		a.Print("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"),
-			terminal.Bytes(t.Bytes))
+		tellPlan(a, &t, "--apply does it")
 		if r.plan != "" {
 			a.Print("The plan is in %s; `%s` executes it.", finding.Printable(r.plan), a.CommandFor(r.plan))
 		}
 	case failed > 0:
-		a.Print("%s",
-			a.Out.Paint(terminal.Red,
-				fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
+		a.PrintAs(terminal.Red, "%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))
 	default:
-		a.Print("%s",
-			a.Out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"),
-				terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
+		a.PrintAs(terminal.Green, "Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"),
+			terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))
 	}
-	return nil
 }
