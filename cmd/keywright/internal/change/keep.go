@@ -2,8 +2,6 @@ package change
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -94,13 +92,9 @@ func (r *Run) openBackup() (*backup, error) {
 	if err != nil {
 		return nil, cli.Unwritable("the archive of what is deleted", err)
 	}
-	id := make([]byte, 16)
-	_, _ = rand.Read(id)
-	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: r.id.Time,
-		Consistency: archive.PerKey,
-		Entries:     r.rule.Names(), Selection: append([]string{r.Name}, r.AskedFor(r.Schema, Selected(&r.Request))...),
-		Declaration: cli.DeclarationDigest(r.Schema),
-		Shards:      r.shards()}
+	meta := sources.NewMeta(r.id.Time, archive.PerKey)
+	meta.Entries, meta.Selection = r.rule.Names(), append([]string{r.Name}, r.AskedFor(r.Schema, Selected(&r.Request))...)
+	meta.Declaration, meta.Shards = cli.DeclarationDigest(r.Schema), r.shards()
 	w, err := archive.NewWriter(file, meta, archivefile.Zstd)
 	if err != nil {
 		return nil, sources.NotWritten(r.Keep, err)

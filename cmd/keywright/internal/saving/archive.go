@@ -59,24 +59,20 @@ type ArchiveReport struct {
 	Moment    string    `json:"consistency"`
 	Sum       string    `json:"sum,omitempty"` // digest by which an archive that adds to it names it
 	// digest of the archive that it adds to: it only has what has changed
-	Base     string            `json:"base,omitempty"`
-	Chosen   []string          `json:"selection,omitempty"`
-	Shards   []source.Shard    `json:"shards"`
-	Keys     int64             `json:"keys"`
-	Bytes    int64             `json:"bytes"`
-	Size     int64             `json:"file_bytes"`
-	Torn     int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
-	Unsure   int64             `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
-	TornKeys []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
-	Entries  []archivePart     `json:"entries"`
+	Base   string         `json:"base,omitempty"`
+	Chosen []string       `json:"selection,omitempty"`
+	Shards []source.Shard `json:"shards"`
+	Keys   int64          `json:"keys"`
+	Bytes  int64          `json:"bytes"`
+	Size   int64          `json:"file_bytes"`
+	TornKeys
+	Entries []archivePart `json:"entries"`
 
 	Libraries []sources.LibraryPart `json:"libraries,omitempty"` // of functions
 }
 
 func archiveInfoCommand(a *cli.App) *cobra.Command {
-	var output string
-	var keys sources.Unlocking
-	c := &cobra.Command{
+	return archiveReportCommand(a, inspected, &cobra.Command{
 		Use:   "info FILE",
 		Short: "Say where an archive is from and what is in it",
 		Long: `Reads the header, the index and the footer of an archive: three reads, whatever its
@@ -86,27 +82,11 @@ size. It does not read the values; verify does.
 
 Exit codes: 0 shown, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: "  keywright archive info all.kwa",
-		Args:    OneArchive,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.OneOf("output", output, "table", "json"); err != nil {
-				return err
-			}
-			r, err := inspected(c.Context(), args[0], sources.ArchiveKeys(c.Context(), a, &keys))
-			if err != nil {
-				return err
-			}
-			return showArchive(a, r, output)
-		},
-	}
-	keys.Flags(c)
-	cli.Outputs(c, &output, "table", "json")
-	return c
+	})
 }
 
 func archiveVerifyCommand(a *cli.App) *cobra.Command {
-	var output string
-	var keys sources.Unlocking
-	c := &cobra.Command{
+	return archiveReportCommand(a, Verified, &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Read all of an archive and check every checksum",
 		Long: `Reads every block and every record of an archive, and holds the counts and digests
@@ -117,17 +97,27 @@ of its index against them. It holds one block in memory.
 Exit codes: 0 whole, 2 usage or no archive, 5 the archive is cut or damaged: the
 report says how far it is good.`,
 		Example: "  keywright archive verify all.kwa",
-		Args:    OneArchive,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.OneOf("output", output, "table", "json"); err != nil {
-				return err
-			}
-			r, err := Verified(c.Context(), args[0], sources.ArchiveKeys(c.Context(), a, &keys))
-			if err != nil {
-				return err
-			}
-			return showArchive(a, r, output)
-		},
+	})
+}
+
+// archiveReportCommand makes a command that shows what read finds in an archive.
+func archiveReportCommand(a *cli.App, read func(context.Context, string, archivefile.Keys) (*ArchiveReport, error),
+	c *cobra.Command) *cobra.Command {
+	var output string
+	var keys sources.Unlocking
+	c.Args = OneArchive
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := cli.OneOf("output", output, "table", "json"); err != nil {
+			return err
+		}
+		r, err := read(c.Context(), args[0], sources.ArchiveKeys(c.Context(), a, &keys))
+		if err == nil {
+			err = a.WriteReport(output, r, func() error { return printArchive(a, r) })
+		}
+		if err == nil && !r.Complete {
+			err = &cli.Exit{Code: cli.ExitPartial}
+		}
+		return err
 	}
 	keys.Flags(c)
 	cli.Outputs(c, &output, "table", "json")
@@ -137,11 +127,9 @@ report says how far it is good.`,
 func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *ArchiveReport {
 	r := &ArchiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency),
 		Base: m.Base, Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index),
-		Torn: index.Torn, Unsure: index.Unsure, Libraries: sources.LibrariesOf(index)}
+		Libraries: sources.LibrariesOf(index)}
 	r.Keys, r.Bytes = index.Totals()
-	for _, k := range index.TornKeys {
-		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
-	}
+	r.TornKeys.add(index, everyKey)
 	return r
 }
 
@@ -197,19 +185,6 @@ func Verified(ctx context.Context, path string, keys archivefile.Keys) (*Archive
 	return r, nil
 }
 
-func showArchive(a *cli.App, r *ArchiveReport, output string) error {
-	var err error
-	if output == "json" {
-		err = a.JSON(r)
-	} else {
-		err = printArchive(a, r)
-	}
-	if err == nil && !r.Complete {
-		err = &cli.Exit{Code: cli.ExitPartial}
-	}
-	return err
-}
-
 func printArchive(a *cli.App, r *ArchiveReport) error {
 	a.Print("%s, written by %s on %s", r.Archive, finding.Printable(r.Tool), r.Taken.Format(time.RFC3339))
 	for _, s := range r.Shards {
@@ -231,10 +206,10 @@ func printArchive(a *cli.App, r *ArchiveReport) error {
 	}
 	a.Print("%s", momentOf(r.Moment, len(r.Shards)))
 	sources.TellLibraries(a, r.Libraries)
-	for _, k := range r.TornKeys {
+	for _, k := range r.TornKeys.TornKeys {
 		a.Print("%s was written to each time it was read in parts", finding.Key(k))
 	}
-	if more := r.Torn - int64(len(r.TornKeys)); more > 0 {
+	if more := r.Torn - int64(len(r.TornKeys.TornKeys)); more > 0 {
 		a.Print("and %s more", terminal.Plural(more, "key"))
 	}
 	if r.Unsure > 0 {
@@ -244,10 +219,10 @@ func printArchive(a *cli.App, r *ArchiveReport) error {
 		terminal.Bytes(r.Size))
 	switch {
 	case !r.Complete:
-		a.Print("%s", a.Out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
+		a.PrintAs(terminal.Red, "NOT WHOLE: %s", finding.Printable(r.Problem))
 		a.Print("good so far: %s", what)
 	case r.Verified:
-		a.Print("%s", a.Out.Paint(terminal.Green, "Whole, every checksum is right: "+what+"."))
+		a.PrintAs(terminal.Green, "Whole, every checksum is right: %s.", what)
 	default:
 		a.Print("Whole by its footer: %s. `keywright archive verify` reads the values too.", what)
 	}

@@ -121,10 +121,7 @@ func archiveExport(ctx context.Context, a *cli.App, path string, o *exporting) e
 	defer in.Close()
 	defer cli.LimitMemory()()
 	said := TornIn(in.Chain, everyKey)
-	torn := map[string]bool{}
-	for _, key := range said.TornKeys {
-		torn[string(key)] = true
-	}
+	torn := said.set()
 	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version,
 		Torn:      func(key []byte) bool { return torn[string(key)] },
 		Libraries: sources.Whole(a, ks, &o.Selecting, -1),

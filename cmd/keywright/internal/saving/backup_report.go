@@ -1,6 +1,7 @@
 package saving
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,10 +42,8 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	}
 	sources.TellLibraries(a, r.Libraries)
 	if r.Torn > 0 {
-		a.Print("%s",
-			a.Out.Paint(terminal.Yellow,
-				fmt.Sprintf("%s were written to each time they were read in parts: `keywright archive info %s` names them",
-					terminal.Plural(r.Torn, "key"), r.File)))
+		a.PrintAs(terminal.Yellow, "%s were written to each time they were read in parts: `keywright archive info %s` names them",
+			terminal.Plural(r.Torn, "key"), r.File)
 	}
 	if r.Base != "" {
 		a.Print("%s not changed, and not in this archive", terminal.Plural(r.Unchanged, "key"))
@@ -62,10 +61,10 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	what := fmt.Sprintf("%s (%s) in %s, %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), r.File,
 		terminal.Bytes(r.Size))
 	if r.Complete {
-		a.Print("%s", a.Out.Paint(terminal.Green, "Saved "+what+"."))
+		a.PrintAs(terminal.Green, "Saved %s.", what)
 		return nil
 	}
-	a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String())))
+	a.PrintIncomplete(r.Incomplete.String())
 	a.Print("saved so far: %s", what)
 	return nil
 }
@@ -85,21 +84,10 @@ func momentOf(consistency string, shards int) string {
 func printParts(a *cli.App, parts []archivePart) error {
 	var rows [][]string
 	for _, p := range parts {
-		name := p.Entry
-		if name == "" {
-			name = cli.UndeclaredName
-		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), terminal.Bytes(p.Bytes)})
+		rows = append(rows, []string{cmp.Or(p.Entry, cli.UndeclaredName), terminal.Count(p.Keys), terminal.Bytes(p.Bytes)})
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := terminal.Table(a.Out, []terminal.Column{{Title: "entry", Least: 24}, {Title: "keys", Right: true},
-		{Title: "bytes", Right: true}}, rows); err != nil {
-		return err
-	}
-	a.Print("")
-	return nil
+	return a.PrintTable([]terminal.Column{{Title: "entry", Least: 24}, {Title: "keys", Right: true},
+		{Title: "bytes", Right: true}}, rows)
 }
 
 // library takes a library of functions of the server that is backed up.

@@ -2,11 +2,14 @@ package sources
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
@@ -72,6 +75,14 @@ func withoutSecret(err error, path string) error {
 			"--identity takes the name of a file: a key in an argument can be seen by every user of the machine")
 	}
 	return err
+}
+
+// NewMeta returns what an archive that is begun says of itself, whatever is in it.
+func NewMeta(taken time.Time, moment archive.Consistency) archive.Meta {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id)
+	return archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: taken,
+		Consistency: moment}
 }
 
 // Encrypting holds the flags of verbs that write archives.

@@ -4,7 +4,6 @@ package transfer
 
 import (
 	"context"
-	"io"
 	"slices"
 
 	"github.com/keywright/keywright/apply/journal"
@@ -201,40 +200,25 @@ func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) 
 func (r *restoreRun) open(ctx context.Context, paths []string) error {
 	keys := sources.ArchiveKeys(ctx, r.App, &r.Unlocking)
 	if len(paths) > 1 {
-		opened, err := saving.OpenChain(paths, keys)
+		opened, err := sources.OpenChain(paths, keys)
 		if err != nil {
 			return err
 		}
-		r.closers = append(r.closers, closerOf(opened))
-		var older []*archive.Archive
-		for _, in := range opened {
-			older = append(older, in.Archive)
-		}
-		newest := older[len(older)-1]
-		r.meta = &newest.Meta
-		r.chain, err = archive.NewChain(newest, older...)
-		return err
+		r.closers = append(r.closers, opened.Close)
+		r.chain, r.meta = opened.Chain, &opened.Newest().Meta
+		return nil
 	}
 	plain, closer, err := archivefile.Stream(paths[0], keys)
 	if err != nil {
 		return sources.NoArchive(paths[0], err)
 	}
-	r.closers = append(r.closers, closer)
+	r.closers = append(r.closers, func() { _ = closer.Close() })
 	if r.in, err = archive.NewReader(&sources.Cancelled{Ctx: ctx, In: plain}, archivefile.Codecs()...); err != nil {
 		return sources.NoArchive(paths[0], err)
 	}
 	if r.meta = &r.in.Meta; r.meta.Base != "" {
-		return saving.HasBase(paths[0])
+		return sources.HasBase(paths[0])
 	}
-	return nil
-}
-
-// closerOf closes several files.
-type closerOf []*archivefile.Opened
-
-// Close closes them.
-func (c closerOf) Close() error {
-	sources.CloseAll(c)
 	return nil
 }
 
@@ -245,7 +229,7 @@ type restoreRun struct {
 	meta      *archive.Meta   // of the newest archive
 	in        *archive.Reader // nil: there are several
 	chain     *archive.Chain
-	closers   []io.Closer
+	closers   []func()
 	lavish    func() // takes memory as other programs do again
 	config    connect.Config
 	now       int64 // the server's time, Unix milliseconds
@@ -267,7 +251,7 @@ func (r *restoreRun) Close() {
 	}
 	r.clients.Close()
 	for _, c := range r.closers {
-		_ = c.Close()
+		c()
 	}
 }
 
@@ -278,13 +262,10 @@ func (r *restoreRun) live(ctx context.Context) (restore.Asker, error) {
 	}
 	config := r.config
 	config.DB = 0
-	reader, err := server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1},
+	var err error
+	r.reader, err = server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1},
 		server.ContentsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	r.reader = reader
-	return reader, nil
+	return r.reader, err
 }
 
 // pass reads the archive, and restores or plans. The report is nil where there is

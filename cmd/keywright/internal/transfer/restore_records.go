@@ -49,7 +49,7 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 		if err != nil {
 			return nil
 		}
-		r.closers = append(r.closers, in)
+		r.closers = append(r.closers, func() { _ = in.Close() })
 		if chain, err = archive.NewChain(in.Archive); err != nil {
 			return nil
 		}
@@ -110,16 +110,9 @@ func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) e
 	}
 	order, _ := r.chain.Databases()
 	for _, db := range order {
-		for v, err := range r.chain.Values(db, nil) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				err = v.Records(do)
-			}
-			if err != nil {
-				return err
-			}
+		err := sources.Each(ctx, r.chain.Values(db, nil), func(v *archive.Value) error { return v.Records(do) })
+		if err != nil {
+			return err
 		}
 	}
 	return nil
