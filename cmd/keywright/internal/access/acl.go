@@ -13,7 +13,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source/server"
@@ -217,7 +216,11 @@ func aclPrint(a *cli.App, o *aclPrinting) error {
 		return a.JSON(ACLUsers{aclJSON(users)})
 	case "commands":
 		for _, u := range users {
-			a.Print("%s", strings.Join(quoteAll(append([]string{"ACL", "SETUSER"}, u.SetUser()...)), " "))
+			words := []string{"ACL", "SETUSER"}
+			for _, word := range u.SetUser() {
+				words = append(words, cli.ShellWord(word))
+			}
+			a.Print("%s", strings.Join(words, " "))
 		}
 		return nil
 	}
@@ -281,11 +284,7 @@ func declaredUsers(a *cli.App, only string) (*cli.Declaration, []acl.User, error
 		}
 		names = append(names, u.Name)
 	}
-	hint := "the components are " + strings.Join(names, ", ")
-	if near := typo.Nearest(only, names); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return nil, nil, cli.Usage(hint, "%q is no owner and no reader", only)
+	return nil, nil, cli.Usage(cli.DidYouMean(only, names, "the components are"), "%q is no owner and no reader", only)
 }
 
 // ToldOfUser bounds the warnings of one user where several are printed.
@@ -364,15 +363,6 @@ func folded(all []acl.Excess) []*fold {
 			out = append(out, at[what])
 		}
 		at[what].rules++
-	}
-	return out
-}
-
-// quoteAll makes words safe for a shell.
-func quoteAll(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = cli.ShellWord(w)
 	}
 	return out
 }

@@ -172,17 +172,19 @@ func getUser(ctx context.Context, c kernel.Raw, name string) (acl.Actual, error)
 	if err != nil {
 		return u, err
 	}
+	unknown := func(field string) error {
+		return fmt.Errorf(
+			"the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+	}
 	for field, into := range map[string]*string{"commands": &u.Commands, "keys": &u.Keys, "channels": &u.Channels} {
 		m := fields[field]
 		if *into, err = m.ToString(); err != nil {
-			return u, fmt.Errorf(
-				"the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+			return u, unknown(field)
 		}
 	}
 	flags := fields["flags"]
 	if u.Flags, err = flags.AsStrSlice(); err != nil {
-		return u, fmt.Errorf(
-			"the server describes its users in a way that is not known here (flags); Redis 7.0 or Valkey 7.2 is needed")
+		return u, unknown("flags")
 	}
 	selectors := fields["selectors"]
 	list, _ := selectors.ToArray()
@@ -197,20 +199,14 @@ func showACL(a *cli.App, form string, plan []aclServer) error {
 		plan[i].Changes = append([]acl.Change{}, plan[i].Changes...)
 		plan[i].Unknown = append([]string{}, plan[i].Unknown...)
 	}
-	if form == "json" {
-		if err := a.JSON(ACLDifference{append([]aclServer{}, plan...)}); err != nil {
-			return err
-		}
-	} else {
-		printACL(a, plan)
+	err := a.WriteReport(form, ACLDifference{append([]aclServer{}, plan...)}, func() error { return printACL(a, plan) })
+	if err == nil && changes > 0 {
+		err = &cli.Exit{Code: cli.ExitFindings}
 	}
-	if changes > 0 {
-		return &cli.Exit{Code: cli.ExitFindings}
-	}
-	return nil
+	return err
 }
 
-func printACL(a *cli.App, plan []aclServer) {
+func printACL(a *cli.App, plan []aclServer) error {
 	for _, s := range plan {
 		if len(s.Changes) == 0 {
 			a.Print("%s: as declared", s.Server)
@@ -228,6 +224,7 @@ func printACL(a *cli.App, plan []aclServer) {
 			a.Print("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
 		}
 	}
+	return nil
 }
 
 func aclDiffCommand(a *cli.App) *cobra.Command {

@@ -1,20 +1,20 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/value/seal"
 	"github.com/keywright/keywright/value/seal/reseal"
 	"github.com/spf13/cobra"
 )
@@ -57,17 +57,13 @@ interrupted.`,
   keywright seal status settings -o json --rate 5000`,
 		RunE: func(c *cobra.Command, args []string) error { return sealTexts(c.Context(), a, args, &o) },
 	}
-	sealFlags(a, c, &o)
-	return c
-}
-
-func sealFlags(a *cli.App, c *cobra.Command, o *sealing) {
 	a.ServerFlags(c)
 	a.NamespaceFlag(c)
 	cli.Outputs(c, &o.output, "table", "json")
 	o.ring.Flags(c)
 	sources.RateFlags(c, &o.scan, sources.UsualRate)
 	cli.ProgressFlag(c, &o.progress)
+	return c
 }
 
 func (o *sealing) Check() error {
@@ -77,10 +73,7 @@ func (o *sealing) Check() error {
 	if o.scan.Rate < 0 || o.scan.MaxLatency < 0 {
 		return cli.Usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
 	}
-	if err := cli.OneOf("progress", o.progress, "auto", "plain", "none"); err != nil {
-		return err
-	}
-	return cli.OneOf("output", o.output, "table", "json")
+	return cmp.Or(cli.CheckProgress(o.progress), cli.OneOf("output", o.output, "table", "json"))
 }
 
 // sealTexts counts.
@@ -88,14 +81,7 @@ func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) erro
 	if err := o.Check(); err != nil {
 		return err
 	}
-	d, path, err := a.LoadDeclaration()
-	if err != nil {
-		return err
-	}
-	if err := sealedEntries(d.Keyspace, names, path); err != nil {
-		return err
-	}
-	ring, err := sources.KeyRing(ctx, a, &o.ring)
+	ks, ring, err := declaredSealed(ctx, a, names, &o.ring)
 	if err != nil {
 		return err
 	}
@@ -111,13 +97,27 @@ func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) erro
 	o.scan.Role, o.scan.OnlyDB = server.Primary, config.DB
 	bar := terminal.NewProgress(a.ProgressMode(o.progress), a.Err, a.Now())
 	defer bar.Clear()
-	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
+	w := &reseal.Walk{Keyspace: ks, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
 		Request: source.Request{Progress: func(p source.Progress) {
 			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.Now())
 		}}}
 	r, err := w.Status(ctx)
 	bar.Clear()
 	return reportSealed(ctx, a, r, err, o)
+}
+
+// declaredSealed reads the declaration, which has the named entries, and the ring.
+func declaredSealed(ctx context.Context, a *cli.App, names []string, from *sources.Ringing) (*keyspace.Keyspace,
+	*seal.Ring, error) {
+	d, path, err := a.LoadDeclaration()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sealedEntries(d.Keyspace, names, path); err != nil {
+		return nil, nil, err
+	}
+	ring, err := sources.KeyRing(ctx, a, from)
+	return d.Keyspace, ring, err
 }
 
 // sealedEntries checks the names of entries.
@@ -133,11 +133,7 @@ func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			hint := "they are " + strings.Join(all, ", ")
-			if near := typo.Nearest(name, all); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return cli.Usage(hint, "%s has no entry %q that holds something encrypted", path, name)
+			return cli.Usage(cli.DidYouMean(name, all, "they are"), "%s has no entry %q that holds something encrypted", path, name)
 		}
 	}
 	return nil
@@ -148,12 +144,7 @@ func reportSealed(ctx context.Context, a *cli.App, r *reseal.Report, failed erro
 	if failed != nil && r.Endpoint == "" {
 		return cli.ServerFailure(failed)
 	}
-	var err error
-	if o.output == "json" {
-		err = a.JSON(sealReportOf(r))
-	} else {
-		err = printSealed(a, r)
-	}
+	err := a.WriteReport(o.output, sealReportOf(r), func() error { return printSealed(a, r) })
 	total := r.Total()
 	closed := total.Closed()
 	switch {

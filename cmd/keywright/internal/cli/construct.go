@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 )
 
@@ -57,11 +55,7 @@ func ConstructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			hint := fmt.Sprintf("it declares %s", strings.Join(all, ", "))
-			if near := typo.Nearest(name, all); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return nil, Usage(hint, "%s declares no %s %q", path, of, name)
+			return nil, Usage(DidYouMean(name, all, "it declares"), "%s declares no %s %q", path, of, name)
 		}
 	}
 	return out, nil

@@ -23,6 +23,15 @@ func (a *App) Group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command
 	return c
 }
 
+// DidYouMean returns the hint for a word that is not one of a list: the one that was meant, else all of them after an
+// opening.
+func DidYouMean(word string, list []string, opening string) string {
+	if near := typo.Nearest(word, list); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return opening + " " + strings.Join(list, ", ")
+}
+
 // UnknownCommand proposes the command that was meant.
 func (a *App) UnknownCommand(cmd *cobra.Command, word string) error {
 	var names []string
