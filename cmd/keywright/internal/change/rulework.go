@@ -4,15 +4,12 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -59,25 +56,6 @@ func Selected(q *plan.Request) *cli.Selecting {
 // ruleWork changes what a rule selects.
 type ruleWork struct{ *Run }
 
-// ruleOf makes the rule of a verb.
-type ruleOf func(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, now time.Time) (plan.Rule, error)
-
-func deleteRule(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, _ time.Time) (plan.Rule, error) {
-	return plan.NewDelete(ks, r, q.Options["not-shared"] == "true")
-}
-
-func ttlRule(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, _ time.Time) (plan.Rule, error) {
-	spread, err := strconv.Atoi(q.Options["spread"])
-	if err != nil {
-		return nil, err
-	}
-	return plan.NewTTL(ks, r, float64(spread)/100)
-}
-
-func cleanRule(ks *keyspace.Keyspace, r selection.Request, _ *plan.Request, now time.Time) (plan.Rule, error) {
-	return plan.NewClean(ks, r, now)
-}
-
 // loadRule reads the declaration of a verb with a rule.
 func loadRule(_ context.Context, r *Run) error {
 	_, ks, err := r.Selection(Selected(&r.Request))
@@ -95,21 +73,32 @@ func loadRule(_ context.Context, r *Run) error {
 	return nil
 }
 
-// byRule opens the work of a verb with a rule.
-func byRule(of ruleOf) func(context.Context, *Run) (Work, error) {
-	return func(_ context.Context, r *Run) (Work, error) {
-		var err error
-		if r.selects, err = Selected(&r.Request).Request(); err != nil {
+// openRule opens the work of a verb with a rule.
+func openRule(_ context.Context, r *Run) (Work, error) {
+	var err error
+	if r.selects, err = Selected(&r.Request).Request(); err != nil {
+		return nil, err
+	}
+	cli.NarrowToNamespaces(r.Schema, &r.selects, &r.Selecting)
+	r.rule, err = r.newRule()
+	return &ruleWork{r}, cli.RefusedSelection(err)
+}
+
+// newRule makes the rule of the verb.
+func (r *Run) newRule() (plan.Rule, error) {
+	switch r.Name {
+	case "delete":
+		return plan.NewDelete(r.Schema, r.selects, r.Request.Options["not-shared"] == "true")
+	case "clean":
+		return plan.NewClean(r.Schema, r.selects, r.id.Time)
+	case "ttl":
+		spread, err := strconv.Atoi(r.Request.Options["spread"])
+		if err != nil {
 			return nil, err
 		}
-		cli.NarrowToNamespaces(r.Schema, &r.selects, &r.Selecting)
-		if of != nil {
-			r.rule, err = of(r.Schema, r.selects, &r.Request, r.id.Time)
-		} else {
-			r.rule, err = r.renameRule()
-		}
-		return &ruleWork{r}, cli.RefusedSelection(err)
+		return plan.NewTTL(r.Schema, r.selects, float64(spread)/100)
 	}
+	return r.renameRule()
 }
 
 // scan yields all keys of the primaries that the rule may mean.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -279,14 +280,9 @@ func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
 
 // sameServer tells whether two readers read the same servers.
 func sameServer(a, b *server.Reader) bool {
-	for _, x := range a.Shards() {
-		for _, y := range b.Shards() {
-			if x.RunID != "" && x.RunID == y.RunID {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Shards(), func(x source.Shard) bool {
+		return x.RunID != "" && slices.ContainsFunc(b.Shards(), func(y source.Shard) bool { return x.RunID == y.RunID })
+	})
 }
 
 func (r *copyRun) Close() {
