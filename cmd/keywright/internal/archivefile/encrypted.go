@@ -31,15 +31,11 @@ var ErrNoKey = errors.New("the archive is encrypted for other keys")
 // Is reports whether a file is an archive, encrypted or not. A file that cannot be read is
 // none.
 func Is(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := regular(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	first := make([]byte, len(ageMagic))
 	n, _ := io.ReadFull(f, first)
 	return Begins(first[:n])

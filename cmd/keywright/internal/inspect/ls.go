@@ -51,9 +51,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		},
 	}
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Sourcing.Flags(c)
 	cli.Outputs(c, &o.output, "table", "jsonl", "names")
 	c.Flags().Int64Var(&o.limit, "limit", 0, "stop after so many keys (0: all)")

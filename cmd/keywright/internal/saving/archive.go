@@ -268,9 +268,7 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 			return archiveList(c.Context(), a, args[0], &o)
 		},
 	}
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Unlocking.Flags(c)
 	cli.Outputs(c, &o.output, "table", "jsonl", "names")
 	return c

@@ -65,9 +65,7 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
 		Args: OneArchive,
 		RunE: func(c *cobra.Command, args []string) error { return archiveExport(c.Context(), a, args[0], &o) },
 	}
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Chaining.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.form, "as", "", "rdb, commands or jsonl")

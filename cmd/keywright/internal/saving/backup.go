@@ -82,9 +82,7 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 		},
 	}
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Sourcing.ContentFlags(c)
 	o.Encrypting.Flags(c)
 	cli.Outputs(c, &o.Output, "table", "json")

@@ -46,9 +46,7 @@ var (
 // flags defines those that both have in the same words.
 func (o *moving) flags(a *cli.App, c *cobra.Command) {
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Mapping.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")

@@ -101,9 +101,7 @@ interrupted.`,
 		},
 	}
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Mapping.Flags(c)
 	o.Chaining.Flags(c)
 	sources.ScanFlags(c, &o.Scan, &o.Role, placeRate)
