@@ -46,11 +46,8 @@ and again afterwards. A plan has no passwords and no hashes of them.
 		},
 	}
 	o.Flags(a, c)
-	f := c.Flags()
-	f.StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
-	f.BoolVar(&choose, "select", false, selectUsage)
-	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
+	userFlags(a, c, &user, &choose)
+	c.Flags().BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
 	return c
 }
 
@@ -67,11 +64,7 @@ func loadUsers(_ context.Context, r *change.Run) error {
 
 // findUsers finds the users that are not as declared, server by server.
 func findUsers(ctx context.Context, r *change.Run, found *change.Findings) error {
-	users := r.Users
-	if r.Request.Options["select"] == "true" || r.Config.DB != 0 {
-		users = withSelect(users)
-	}
-	s, err := aclNodes(ctx, r.App, r.Config, users)
+	s, err := openSession(ctx, r.App, r.Config, r.Users, r.Request.Options["select"] == "true")
 	if err != nil {
 		return err
 	}
@@ -87,7 +80,7 @@ func findUsers(ctx context.Context, r *change.Run, found *change.Findings) error
 		}
 	}
 	for i := range servers {
-		n := addChanges(found, &servers[i], users)
+		n := addChanges(found, &servers[i], s.users)
 		if save && (n > 0 || saves(r, servers[i].Server)) {
 			addSave(found, &servers[i])
 		}

@@ -41,26 +41,13 @@ type aclServer struct {
 	categories map[string][]string // which commands each category of this server has
 }
 
-// openSession connects to all servers. With choose, or if the URL names a database other
+// openSession connects to all servers of a topology. With choose, or if the URL names a database other
 // than 0, users may choose one.
-func openSession(ctx context.Context, a *cli.App, user string, choose bool) (*aclSession, error) {
-	d, users, err := declaredUsers(a, user)
-	if err != nil {
-		return nil, err
-	}
-	config, err := a.Server()
-	if err != nil {
-		return nil, err
-	}
-	warnOfExcess(a, d, users, user != "")
+func openSession(ctx context.Context, a *cli.App, config connect.Config, users []acl.User,
+	choose bool) (*aclSession, error) {
 	if choose || config.DB != 0 {
 		users = withSelect(users)
 	}
-	return aclNodes(ctx, a, config, users)
-}
-
-// aclNodes connects to all servers of a topology.
-func aclNodes(ctx context.Context, a *cli.App, config connect.Config, users []acl.User) (*aclSession, error) {
 	c, err := a.Client(ctx)
 	if err != nil {
 		return nil, err
@@ -247,23 +234,41 @@ refused.`,
 			if err := cli.OneOf("output", output, "text", "json"); err != nil {
 				return err
 			}
-			s, err := openSession(c.Context(), a, user, choose)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			found, err := s.compare(c.Context())
-			if err != nil {
-				return err
-			}
-			return showACL(a, output, found)
+			return aclDiff(c.Context(), a, user, choose, output)
 		},
 	}
 	a.ServerFlags(c)
 	a.NamespaceFlag(c)
-	c.Flags().StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
-	c.Flags().BoolVar(&choose, "select", false, selectUsage)
+	userFlags(a, c, &user, &choose)
 	cli.Outputs(c, &output, "text", "json")
 	return c
+}
+
+// userFlags say which users are compared, or changed.
+func userFlags(a *cli.App, c *cobra.Command, user *string, choose *bool) {
+	c.Flags().StringVar(user, "user", "", "only this user")
+	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
+	c.Flags().BoolVar(choose, "select", false, selectUsage)
+}
+
+func aclDiff(ctx context.Context, a *cli.App, user string, choose bool, output string) error {
+	d, users, err := declaredUsers(a, user)
+	if err != nil {
+		return err
+	}
+	config, err := a.Server()
+	if err != nil {
+		return err
+	}
+	warnOfExcess(a, d, users, user != "")
+	s, err := openSession(ctx, a, config, users, choose)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	found, err := s.compare(ctx)
+	if err != nil {
+		return err
+	}
+	return showACL(a, output, found)
 }

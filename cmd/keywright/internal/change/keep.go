@@ -128,10 +128,10 @@ func (r *Run) finishKept() (n int64, err error) {
 	if n = a.Footer.Records; n == 0 {
 		return 0, file.Abandon()
 	}
-	if err = file.Cut(); err != nil {
-		return n, errors.Join(sources.NotWritten(r.Keep, err), file.Abandon())
+	var w *archive.Writer
+	if err = file.Cut(); err == nil {
+		w, err = a.Continue(file, end, archivefile.Zstd)
 	}
-	w, err := a.Continue(file, end, archivefile.Zstd)
 	if err == nil {
 		_, err = w.Close()
 	}

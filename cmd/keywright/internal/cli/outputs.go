@@ -89,6 +89,13 @@ func (a *App) PrintAs(style terminal.Style, format string, args ...any) {
 	a.Print("%s", a.Out.Paint(style, fmt.Sprintf(format, args...)))
 }
 
+// PrintKeys prints a line about so many keys, which takes the place of %s, if there are any.
+func (a *App) PrintKeys(n int64, format string) {
+	if n > 0 {
+		a.Print(format, terminal.Plural(n, "key"))
+	}
+}
+
 // PrintIncomplete prints why a result is not whole.
 func (a *App) PrintIncomplete(why string) {
 	a.PrintAs(terminal.Red, "INCOMPLETE: %s", finding.Printable(why))

@@ -139,10 +139,7 @@ func lsKey(a *cli.App, out *bufio.Writer, form string, k *source.Key, entry stri
 			ttl := k.TTL.Seconds()
 			l.TTL = &ttl
 		}
-		var line []byte
-		if line, err = a.WithVersion(l); err == nil {
-			_, err = out.Write(finding.EscapeJSON(line))
-		}
+		err = a.WriteLine(out, l)
 	default:
 		ttl, size := "never", ""
 		if k.TTL != source.NoTTL {

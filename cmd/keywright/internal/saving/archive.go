@@ -209,9 +209,7 @@ func printArchive(a *cli.App, r *ArchiveReport) error {
 	for _, k := range r.TornKeys.TornKeys {
 		a.Print("%s was written to each time it was read in parts", finding.Key(k))
 	}
-	if more := r.Torn - int64(len(r.TornKeys.TornKeys)); more > 0 {
-		a.Print("and %s more", terminal.Plural(more, "key"))
-	}
+	a.PrintKeys(r.Torn-int64(len(r.TornKeys.TornKeys)), "and %s more")
 	if r.Unsure > 0 {
 		a.Print("%s", unsure(r.Unsure))
 	}
@@ -355,10 +353,7 @@ func listKey(a *cli.App, out *bufio.Writer, form string, rec *archive.Record, en
 			at := time.UnixMilli(min(rec.Expires, cli.LastMoment)).UTC()
 			k.Expires = &at
 		}
-		var line []byte
-		if line, err = a.WithVersion(k); err == nil {
-			_, err = out.Write(finding.EscapeJSON(line))
-		}
+		err = a.WriteLine(out, k)
 	default:
 		expires := "never expires"
 		if rec.Form == archive.Gone {

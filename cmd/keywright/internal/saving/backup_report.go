@@ -34,12 +34,8 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	for _, n := range r.Notes {
 		a.Print("note: %s", finding.Printable(n))
 	}
-	if r.Gone > 0 {
-		a.Print("%s expired or were deleted while they were read", terminal.Plural(r.Gone, "key"))
-	}
-	if r.Expired > 0 {
-		a.Print("%s of the snapshot had expired at its moment, and are not saved", terminal.Plural(r.Expired, "key"))
-	}
+	a.PrintKeys(r.Gone, "%s expired or were deleted while they were read")
+	a.PrintKeys(r.Expired, "%s of the snapshot had expired at its moment, and are not saved")
 	sources.TellLibraries(a, r.Libraries)
 	if r.Torn > 0 {
 		a.PrintAs(terminal.Yellow, "%s were written to each time they were read in parts: `keywright archive info %s` names them",
@@ -47,13 +43,9 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	}
 	if r.Base != "" {
 		a.Print("%s not changed, and not in this archive", terminal.Plural(r.Unchanged, "key"))
-		if r.Deleted > 0 {
-			a.Print("%s saved as deleted: not there any more", terminal.Plural(r.Deleted, "key"))
-		}
+		a.PrintKeys(r.Deleted, "%s saved as deleted: not there any more")
 	}
-	if r.Earlier > 0 {
-		a.Print("%s were saved by the run before", terminal.Plural(r.Earlier, "key"))
-	}
+	a.PrintKeys(r.Earlier, "%s were saved by the run before")
 	if r.Unsure > 0 {
 		a.Print("%s", unsure(r.Unsure))
 	}

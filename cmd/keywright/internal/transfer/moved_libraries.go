@@ -44,7 +44,7 @@ func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) error {
 	}
 	if n := len(r.opened.Newest().Index.Libraries); n == 0 || r.Mapping.From != "" ||
 		!sources.Whole(r.App, r.sel.Schema, &r.Selecting, -1) {
-		r.otherLibs = n
+		r.out.OtherLibs = n
 		return nil
 	}
 	return r.load(ctx, &r.moving, r.opened.Libraries, planned)

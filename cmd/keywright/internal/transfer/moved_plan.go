@@ -62,7 +62,7 @@ func ApplyRestore(ctx context.Context, a *cli.App, path string, p *plan.Plan, o 
 		return err
 	}
 	defer r.Close()
-	r.resumed, r.planned = resumed, &now.Server
+	r.out.Resumed, r.planned = resumed, &now.Server
 	return r.Execute(ctx, files, journal)
 }
 

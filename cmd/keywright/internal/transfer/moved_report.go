@@ -77,9 +77,7 @@ func (r *restoreRun) print(out *RestoreReport) error {
 		return err
 	}
 	tellReasons(a, out.Reasons, out.More)
-	if out.NotMeant > 0 {
-		a.Print("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
-	}
+	a.PrintKeys(out.NotMeant, "%s of the archive were not asked for")
 	if out.Foreign > 0 {
 		a.Print("%s of these are foreign: other programs', as the declaration says, or keywright's own",
 			terminal.Count(out.Foreign))
@@ -161,8 +159,7 @@ type copiedPart struct {
 
 func (r *copyRun) report(in *copier.Report, failed error) *CopyReport {
 	out := &CopyReport{Scope: r.App.Scope, Applied: r.apply, File: r.plan, Total: in.Counts,
-		Rounds: in.Rounds, Repaired: in.Repaired,
-		Kept: in.Kept, Last: in.Checked.Figures,
+		Rounds: in.Rounds, Repaired: in.Repaired, Kept: in.Kept, Last: in.Checked.Figures,
 		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More,
 		Reasons: reasonsOf(&in.Report), MoreReasons: in.More, Entries: []copiedPart{},
 		DurationMS: r.Now().Sub(r.started).Milliseconds()}
@@ -216,8 +213,7 @@ func (r *copyRun) Show(ctx context.Context, out *CopyReport, failed error) error
 		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + out.Incomplete.String(),
 			Hint: "nothing was changed; it was only a plan"}
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: out.Incomplete.String(),
-			Hint: goOnCopying(failed)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: out.Incomplete.String(), Hint: goOnCopying(failed)}
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
 		r.existing == string(restore.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:
@@ -242,14 +238,10 @@ func (r *copyRun) print(out *CopyReport) error {
 	tellReasons(a, out.Reasons, out.MoreReasons)
 	tellLoaded(a, out.Libraries, out.Applied)
 	tellMemory(a, out.Memory)
-	if out.Deleted > 0 {
-		a.Print("%s deleted at the target: this run had written them, and the source deleted them meanwhile",
-			terminal.Plural(out.Deleted, "key"))
-	}
-	if out.TargetOnly > 0 {
-		a.Print("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some",
-			terminal.Plural(out.TargetOnly, "key"))
-	}
+	a.PrintKeys(out.Deleted,
+		"%s deleted at the target: this run had written them, and the source deleted them meanwhile")
+	a.PrintKeys(out.TargetOnly,
+		"%s only at the target: they were there before, or went away at the source meanwhile; -o json names some")
 	out.From.tellNotes(a)
 	r.Verdict(out)
 	return nil

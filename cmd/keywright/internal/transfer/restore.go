@@ -226,22 +226,18 @@ func (r *restoreRun) open(ctx context.Context, paths []string) error {
 type restoreRun struct {
 	*restoring
 	target
-	meta      *archive.Meta   // of the newest archive
-	in        *archive.Reader // nil: there are several
-	chain     *archive.Chain
-	closers   []func()
-	lavish    func() // takes memory as other programs do again
-	config    connect.Config
-	now       int64 // the server's time, Unix milliseconds
-	notMeant  int64
-	needs     int64 // bytes that will be written; 0: not known
-	complete  bool
-	reader    *server.Reader // of what is there; nil: it is not read
-	opened    *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
-	foreign   int64          // keys that no entry declares, and none should
-	otherLibs int            // libraries of functions that are not restored, since not all keys are
-	resumed   bool           // the figures of interrupted runs of the plan are counted, too
-	report    restore.Report
+	meta    *archive.Meta   // of the newest archive
+	in      *archive.Reader // nil: there are several
+	chain   *archive.Chain
+	closers []func()
+	lavish  func() // takes memory as other programs do again
+	config  connect.Config
+	now     int64          // the server's time, Unix milliseconds
+	needs   int64          // bytes that will be written; 0: not known
+	reader  *server.Reader // of what is there; nil: it is not read
+	opened  *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
+	report  restore.Report
+	out     RestoreReport
 }
 
 func (r *restoreRun) Close() {
@@ -299,25 +295,25 @@ func (r *restoreRun) pass(ctx context.Context, path string, o restore.Options) (
 	if ctx.Err() != nil && r.report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := r.reported(path)
-	out.Applied, out.DurationMS = !o.Plan, r.App.Now().Sub(started).Milliseconds()
+	r.tell(path)
+	r.out.Applied, r.out.DurationMS = !o.Plan, r.App.Now().Sub(started).Milliseconds()
 	if err != nil {
-		out.Complete, out.Problem = false, change.Problem(ctx, err)
+		r.out.Complete, r.out.Problem = false, change.Problem(ctx, err)
 	} else if why := notLoaded(r.libraries); why != "" {
-		out.Complete, out.Problem = false, why
+		r.out.Complete, r.out.Problem = false, why
 	}
-	return out, err
+	return &r.out, err
 }
 
-// reported returns what became of the keys.
-func (r *restoreRun) reported(path string) *RestoreReport {
-	out := &RestoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.App.Scope,
-		Complete: r.complete, Memory: r.report.Memory, Total: r.report.Counts, Entries: []restoredPart{},
-		Reasons: reasonsOf(&r.report), More: r.report.More, NotMeant: r.notMeant, Foreign: r.foreign,
-		TornKeys:  saving.TornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok }),
-		Libraries: r.libraries, OtherLibs: r.otherLibs, Resumed: r.resumed}
-	cli.EachEntry(r.sel.Names(), r.report.Entries, func(entry string, c *journal.Counts) {
+// tell completes the report with what became of the keys.
+func (r *restoreRun) tell(path string) {
+	out, report := &r.out, &r.report
+	out.File, out.Archive, out.Server, out.Scope = path, r.meta.ID, r.config.String(), r.App.Scope
+	out.Memory, out.Total, out.Libraries = report.Memory, report.Counts, r.libraries
+	out.Reasons, out.More = reasonsOf(report), report.More
+	out.TornKeys = saving.TornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok })
+	out.Entries = []restoredPart{}
+	cli.EachEntry(r.sel.Names(), report.Entries, func(entry string, c *journal.Counts) {
 		out.Entries = append(out.Entries, restoredPart{entry, *c})
 	})
-	return out
 }

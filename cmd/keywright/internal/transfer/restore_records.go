@@ -22,19 +22,19 @@ func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, err
 			entry, ok := r.sel.Moves(rec.Key)
 			if !ok {
 				if !rec.More {
-					r.notMeant++
+					r.out.NotMeant++
 				}
 				return nil
 			}
 			if !rec.More && entry == selection.Undeclared && r.sel.Foreign(rec.Key) {
-				r.foreign++
+				r.out.Foreign++
 			}
 			if rec.Entry = entry; !yield(rec, nil) {
 				return errEnough
 			}
 			return nil
 		})
-		if r.complete = err == nil; err != nil && err != errEnough {
+		if r.out.Complete = err == nil; err != nil && err != errEnough {
 			yield(nil, err)
 		}
 	}

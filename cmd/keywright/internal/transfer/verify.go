@@ -352,10 +352,7 @@ func (v *verifyRun) printKey(d compare.Difference) (err error) {
 	v.printed++
 	switch {
 	case v.output == "jsonl":
-		var line []byte
-		if line, err = v.WithVersion(change.Differing(v.sel.Names(), &d)); err == nil {
-			_, err = v.out.Write(finding.EscapeJSON(line))
-		}
+		err = v.WriteLine(v.out, change.Differing(v.sel.Names(), &d))
 	case v.null:
 		_, err = v.out.Write(append(slices.Clone(d.Key.Name), 0))
 	default:

@@ -96,10 +96,8 @@ func (v *verifyRun) print(out *VerifyReport) error {
 	tellDifferences(a, out.Differences, out.More, ": --keys-of all prints them")
 	out.A.tellNotes(a)
 	out.B.tellNotes(a)
-	if out.Unread > 0 {
-		a.Print("note: %s not read: the digests of their entries are equal. `keywright verify` reads them, too.",
-			terminal.Plural(out.Unread, "key"))
-	}
+	a.PrintKeys(out.Unread,
+		"note: %s not read: the digests of their entries are equal. `keywright verify` reads them, too.")
 	tellDifferentLibraries(a, out.Libraries)
 	v.Verdict(out)
 	return nil
