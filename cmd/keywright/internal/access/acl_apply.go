@@ -189,16 +189,14 @@ func canSave(ctx context.Context, servers []aclServer) error {
 				"nothing was changed; --save asks for the ACL file first, which needs +config|get")
 		}
 		if config["aclfile"] == "" {
-			return &cli.Exit{Code: cli.ExitRefused,
-				Message: node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
-				Hint:    "set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
+			return cli.Refused("set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there",
+				"%s has no ACL file, so its users cannot be saved; nothing was changed", node.Server)
 		}
 		reply, err := node.client.Do(ctx, node.client.B().AclDryrun().Username(node.self).Command("ACL").Arg("SAVE").Build()).
 			ToString()
 		if err == nil && reply != "OK" {
-			return &cli.Exit{Code: cli.ExitRefused,
-				Message: node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
-				Hint:    "the login needs +acl|save"}
+			return cli.Refused("the login needs +acl|save", "%s: %s may not ACL SAVE; nothing was changed", node.Server,
+				node.self)
 		}
 	}
 	return nil

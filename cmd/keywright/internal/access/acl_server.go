@@ -20,9 +20,15 @@ import (
 
 // aclSession represents the servers of a topology and the users that they should have.
 type aclSession struct {
-	nodes map[string]kernel.Raw
-	users []acl.User
-	close func()
+	nodes   map[string]kernel.Raw
+	users   []acl.User
+	closers []func()
+}
+
+func (s *aclSession) close() {
+	for _, c := range slices.Backward(s.closers) {
+		c()
+	}
 }
 
 // ACLDifference describes what acl diff prints as JSON; its names are stable.
@@ -52,44 +58,36 @@ func openSession(ctx context.Context, a *cli.App, config connect.Config, users [
 	if err != nil {
 		return nil, err
 	}
-	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
-	if err != nil {
-		closeAll()
-		c.Close()
+	primaries := c.Raw().Nodes()
+	s := &aclSession{maps.Clone(primaries), users, []func(){c.Close}}
+	if err := s.addReplicas(ctx, config, primaries); err != nil {
+		s.close()
 		return nil, err
 	}
-	return &aclSession{nodes, users, func() { closeAll(); c.Close() }}, nil
+	return s, nil
 }
 
-// withReplicas adds to the primaries the replicas that they name.
-func withReplicas(ctx context.Context, config connect.Config,
-	primaries map[string]kernel.Raw) (all map[string]kernel.Raw, closeAll func(), err error) {
-	all = maps.Clone(primaries)
-	var opened []kernel.Raw
-	closeAll = func() {
-		for _, c := range opened {
-			c.Close()
-		}
-	}
+// addReplicas adds to the primaries the replicas that they name.
+func (s *aclSession) addReplicas(ctx context.Context, config connect.Config, primaries map[string]kernel.Raw) error {
 	for address, c := range primaries {
 		role, err := topology.ReadRole(ctx, kernel.AskNode(c))
 		if err != nil {
-			return all, closeAll, aclRefused(address, err, "the login needs +role")
+			return aclRefused(address, err, "the login needs +role")
 		}
 		for _, replica := range role.Followers {
-			if all[replica] != nil {
+			if s.nodes[replica] != nil {
 				continue
 			}
 			r, err := kernel.OpenNode(config, replica)
 			if err != nil {
-				return all, closeAll,
-					aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
+				return aclRefused(replica, err,
+					"it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
 			}
-			opened = append(opened, r)
-			all[replica] = r
+			s.closers = append(s.closers, r.Close)
+			s.nodes[replica] = r
 		}
 	}
-	return all, closeAll, nil
+	return nil
 }
 
 func aclRefused(server string, err error, hint string) error {

@@ -154,8 +154,7 @@ func reportSealed(ctx context.Context, a *cli.App, r *reseal.Report, failed erro
 	case err != nil || failed != nil:
 		return errors.Join(err, cli.ServerFailure(failed))
 	case len(r.Incomplete) > 0:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the count is incomplete: " + r.Incomplete.String(),
-			Hint: "run it again when the server is at rest"}
+		return cli.Partial("run it again when the server is at rest", "the count is incomplete: %s", r.Incomplete)
 	case closed > 0:
 		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(closed, "text") + " did not open",
 			Hint: "docs/encryption.md says what the reasons mean"}

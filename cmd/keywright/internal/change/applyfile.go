@@ -79,8 +79,7 @@ func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 	j, resumed, err = journal.Open(path+journalName, p.ID)
 	switch {
 	case errors.Is(err, journal.ErrInUse):
-		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process",
-			Hint: "wait until it has ended"}
+		return nil, false, cli.Refused("wait until it has ended", "%s is being executed by another process", path)
 	case err != nil:
 		return nil, false, cli.Usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
 	case !j.Done():
@@ -121,9 +120,12 @@ func Drifted(a *cli.App, output, path string, why []plan.Reason) error {
 	if output == "json" { // whose reader waits for a document
 		tell = a.Say
 	}
+	tellReasons(tell, why)
+	return cli.Refused(why[0].Fix, "%s does not hold any more: %s; nothing was changed", path, why[0].What)
+}
+
+func tellReasons(tell func(string, ...any), why []plan.Reason) {
 	for _, d := range why {
 		tell("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &cli.Exit{Code: cli.ExitRefused,
-		Message: path + " does not hold any more: " + why[0].What + "; nothing was changed", Hint: why[0].Fix}
 }

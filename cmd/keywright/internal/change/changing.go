@@ -22,7 +22,6 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/value/seal"
@@ -369,7 +368,7 @@ func Act(ctx context.Context, clients *cli.Databases, config connect.Config, nee
 		acting, err = writelease.Acquire(ctx, c)
 	}
 	if errors.Is(err, writelease.ErrHeld) {
-		return nil, &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "run it again when that one has ended"}
+		return nil, cli.Refused("run it again when that one has ended", "%v", err)
 	}
 	if err != nil {
 		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+writelease.Key+")", err))
@@ -396,12 +395,8 @@ func unmoved(ctx context.Context, a *cli.App, config connect.Config, was *plan.S
 	if len(why) == 0 {
 		return nil
 	}
-	for _, d := range why {
-		a.Print("%s: %s", d.Code, finding.Printable(d.What))
-	}
-	return &cli.Exit{Code: cli.ExitRefused,
-		Message: "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
-		Hint:    "run it again"}
+	tellReasons(a.Print, why)
+	return cli.Refused("run it again", "the servers are not those that were looked at: %s; nothing was changed", why[0].What)
 }
 
 // OnePlan takes the file of a plan.

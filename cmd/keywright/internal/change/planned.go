@@ -181,8 +181,7 @@ func bytesOrNone(n int64) string {
 // left alone is not in order.
 func (r *Run) Verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What,
-			Hint: "run it again when the server is at rest"}
+		return cli.Partial("run it again when the server is at rest", "not all was seen: %s", p.Incomplete[0].What)
 	}
 	return r.faults(p.Left)
 }
@@ -225,13 +224,12 @@ func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysRepo
 	case err != nil:
 		return err
 	case errors.Is(failed, writelease.ErrHeld):
-		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(),
-			Hint: "run it again when that one has ended: what was done is not done twice"}
+		return cli.Refused("run it again when that one has ended: what was done is not done twice", "%v", failed)
 	case cli.DiskFull(failed):
-		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem,
-			Hint: "make room on that disk and run it again, with a new file for what it keeps: what was done is not done twice"}
+		return cli.Partial("make room on that disk and run it again, with a new file for what it keeps: "+
+			"what was done is not done twice", "%s", res.Problem)
 	case !res.Complete, report.Unknown > 0 && failed != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem, Hint: "run it again: what was done is not done twice"}
+		return cli.Partial("run it again: what was done is not done twice", "%s", res.Problem)
 	case report.Refused > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

@@ -225,11 +225,9 @@ func (r *Run) showCopied(ctx context.Context, out *namesCopied, last *compare.Re
 	case err != nil:
 		return err
 	case failed != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was read: " + failed.Error(),
-			Hint: "run it again: what is copied is the same"}
+		return cli.Partial("run it again: what is copied is the same", "not everything was read: %v", failed)
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen",
-			Hint: "run it again when the server is at rest"}
+		return cli.Partial("run it again when the server is at rest", "not all keys were seen")
 	case !out.Settled && (out.Total == nil || out.Rounds > 0):
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

@@ -158,7 +158,7 @@ func (r *ruleWork) Plan(ctx context.Context, p *plan.Plan, bar *terminal.Progres
 
 // Do changes the keys.
 func (r *ruleWork) Do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (apply.KeysReport, error) {
-	stores := &itemStores{app: r.App, ks: r.Schema, clients: r.clients, open: map[string]*bind.Items{}}
+	stores := &itemStores{ks: r.Schema, clients: r.clients, open: map[string]*bind.Items{}}
 	o.Item, o.Undo = stores.delete, r.undoing
 	scan := r.source
 	if r.keeps != nil {

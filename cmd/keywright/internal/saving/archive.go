@@ -313,7 +313,7 @@ func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error
 		}
 		if err != nil {
 			_ = out.Flush()
-			return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, err), Hint: "the keys above are good"}
+			return cli.Partial("the keys above are good", "%s: %v", path, err)
 		}
 		entry, ok := sel.Of(rec.Key)
 		if !ok || rec.More {

@@ -151,10 +151,7 @@ func exported(a *cli.App, o *exporting, write func(io.Writer) (export.Report, er
 	out := bufio.NewWriterSize(file, 64<<10)
 	report, err := write(out)
 	if err = cmp.Or(err, out.Flush()); err != nil { // half an export is of no use
-		return report,
-			errors.Join(&cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written: %v", o.to, err),
-				Hint: "nothing was exported"},
-				file.Remove())
+		return report, errors.Join(cli.Partial("nothing was exported", "%s could not be written: %v", o.to, err), file.Remove())
 	}
 	return report, file.Finish()
 }
@@ -176,8 +173,7 @@ func exportedReport(a *cli.App, r *export.Report, cut error) error {
 	}
 	switch {
 	case cut != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: cut.Error(),
-			Hint: "what was exported is good: take another copy of the archive for the rest"}
+		return cli.Partial("what was exported is good: take another copy of the archive for the rest", "%v", cut)
 	case r.Refused > 0, len(r.NoLibraries) > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

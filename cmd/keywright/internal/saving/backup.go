@@ -194,8 +194,7 @@ func Backup(ctx context.Context, a *cli.App, o *Backing) error {
 	case err == nil && b.w != nil:
 		return b.finish(r)
 	case err == nil: // it ended before the first key, or the header of a file
-		err = &cli.Exit{Code: cli.ExitPartial,
-			Message: "nothing was saved, and there is no archive: " + r.Incomplete.String(), Hint: o.Again(r.Incomplete)}
+		err = cli.Partial(o.Again(r.Incomplete), "nothing was saved, and there is no archive: %s", r.Incomplete)
 	}
 	switch {
 	case b.w == nil && b.left != nil: // what a killed run has left stays
@@ -334,8 +333,7 @@ func (b *backupRun) finish(r *BackupReport) error {
 	r.Libraries = sources.LibrariesOf(&index)
 	err = b.WriteReport(b.Output, r, func() error { return printBackup(b.App, r) })
 	if err == nil && !r.Complete {
-		err = &cli.Exit{Code: cli.ExitPartial, Message: "the backup is incomplete: " + r.Incomplete.String(),
-			Hint: b.Again(r.Incomplete)}
+		err = cli.Partial(b.Again(r.Incomplete), "the backup is incomplete: %s", r.Incomplete)
 	}
 	return err
 }

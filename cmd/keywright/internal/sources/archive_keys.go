@@ -157,8 +157,8 @@ func NoArchive(path string, err error) error {
 	case errors.Is(err, archivefile.ErrNoKey):
 		return cli.Usage("name another --identity", "%s is encrypted for other keys", path)
 	case errors.Is(err, archive.ErrDamaged):
-		return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("NOT WHOLE: %v", nameFile(path, err)),
-			Hint: "take another copy of the archive: nothing of this one can be read"}
+		return cli.Partial("take another copy of the archive: nothing of this one can be read", "NOT WHOLE: %v",
+			nameFile(path, err))
 	}
 	return cli.Usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v",
 		nameFile(path, err))

@@ -3,7 +3,6 @@ package sources
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -87,8 +86,7 @@ func HasBase(path string) error {
 
 // cutOfSeveral refuses an archive that is not whole where several are read.
 func cutOfSeveral(path string, cut error) error {
-	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, cut),
-		Hint: "take another copy of it: of several archives each must be whole"}
+	return cli.Partial("take another copy of it: of several archives each must be whole", "%s: %v", path, cut)
 }
 
 // OpenChained opens an archive, and what it adds to: of --base, and of the other archives

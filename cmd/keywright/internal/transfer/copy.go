@@ -162,7 +162,7 @@ func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying, planne
 
 // openCopy connects to both servers.
 func openCopy(ctx context.Context, a *cli.App, urls []string, o *copying) (*copyRun, error) {
-	sel, err := meant(a, &o.Selecting, &o.Mapping)
+	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return nil, err
 	}

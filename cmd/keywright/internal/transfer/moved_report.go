@@ -58,7 +58,7 @@ func (r *restoreRun) Show(ctx context.Context, out *RestoreReport, failed error)
 	case err != nil:
 		return err
 	case failed != nil || !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: out.Problem, Hint: out.goOn(failed)}
+		return cli.Partial(out.goOn(failed), "%s", out.Problem)
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
 		t.Existing > 0 && r.existing == string(restore.Fail):
 		return &cli.Exit{Code: cli.ExitFindings}
@@ -210,10 +210,9 @@ func (r *copyRun) Show(ctx context.Context, out *CopyReport, failed error) error
 	case err != nil:
 		return err
 	case !out.Complete && !out.Applied:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + out.Incomplete.String(),
-			Hint: "nothing was changed; it was only a plan"}
+		return cli.Partial("nothing was changed; it was only a plan", "not all keys were seen: %s", out.Incomplete)
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: out.Incomplete.String(), Hint: goOnCopying(failed)}
+		return cli.Partial(goOnCopying(failed), "%s", out.Incomplete)
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
 		r.existing == string(restore.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:

@@ -94,8 +94,8 @@ type target struct {
 	libraries *restore.LibraryReport // of functions; nil: there is none
 }
 
-// meant returns which keys are meant, and says so where that was not asked for.
-func meant(a *cli.App, s *cli.Selecting, o *sources.Mapping) (*sources.Mapped, error) {
+// mapped returns which keys are meant, and says so where that was not asked for.
+func mapped(a *cli.App, s *cli.Selecting, o *sources.Mapping) (*sources.Mapped, error) {
 	sel, err := sources.MapNames(a, s, o)
 	if err == nil && o.From == "" {
 		a.SayNamespaces(sel.Schema, s)

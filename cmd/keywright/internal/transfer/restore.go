@@ -171,7 +171,7 @@ func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journ
 
 // openRestore opens the archives.
 func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) (*restoreRun, error) {
-	sel, err := meant(a, &o.Selecting, &o.Mapping)
+	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return nil, err
 	}

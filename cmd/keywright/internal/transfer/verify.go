@@ -189,7 +189,7 @@ func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGi
 		return cli.Usage("name two places", "a server is named three times: two are compared")
 	}
 	defer cli.LimitMemory()()
-	sel, err := meant(a, &o.Selecting, &o.Mapping)
+	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return err
 	}
@@ -390,8 +390,7 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	case err != nil:
 		return err
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was compared: " + out.Incomplete.String(),
-			Hint: againHint(out.Incomplete)}
+		return cli.Partial(againHint(out.Incomplete), "not everything was compared: %s", out.Incomplete)
 	case !out.Same:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
