@@ -27,7 +27,6 @@ func ACLCommand(a *cli.App) *cobra.Command {
 	}, aclPrintCommand(a), aclDiffCommand(a), aclApplyCommand(a))
 }
 
-// aclPrinting holds the flags of acl print.
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
 	backup, restore, copy, change  bool
@@ -228,7 +227,6 @@ func aclPrint(a *cli.App, o *aclPrinting) error {
 	return nil
 }
 
-// selectUsage says what --select does.
 const selectUsage = "let users choose a database: the rules hold in all of them"
 
 func withSelect(users []acl.User) []acl.User {
@@ -239,7 +237,6 @@ func withSelect(users []acl.User) []acl.User {
 	return out
 }
 
-// aclPrinted returns the users that are printed.
 func aclPrinted(a *cli.App, o *aclPrinting) (*cli.Declaration, []acl.User, error) {
 	if !o.repair {
 		return declaredUsers(a, o.user)

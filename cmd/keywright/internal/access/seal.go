@@ -76,7 +76,6 @@ func (o *sealing) Check() error {
 	return cmp.Or(cli.CheckProgress(o.progress), cli.OneOf("output", o.output, "table", "json"))
 }
 
-// sealTexts counts.
 func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) error {
 	if err := o.Check(); err != nil {
 		return err

@@ -49,7 +49,6 @@ const Head = len(ageMagic)
 
 func encrypted(first []byte) bool { return bytes.HasPrefix(first, []byte(ageMagic)) }
 
-// Opened represents an open archive.
 type Opened struct {
 	*archive.Archive
 	Cut       error // why it is not whole; nil: it is
@@ -57,7 +56,6 @@ type Opened struct {
 	file      *os.File
 }
 
-// Close closes the file.
 func (o *Opened) Close() error { return o.file.Close() }
 
 // Open opens an archive by its index. Of one that is not whole it reads what is good, and
@@ -119,7 +117,6 @@ func opened(f *os.File, size int64, name string, keys Keys) (_ *Opened, err erro
 	return nil, err
 }
 
-// regular opens a plain file.
 func regular(path string) (*os.File, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/keywright/keywright/keyspace/finding"
 )
 
-// Applying holds the flags of apply.
 type Applying struct {
 	Changing
 	Drift int

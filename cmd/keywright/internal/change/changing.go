@@ -286,7 +286,6 @@ func WritePlan(path string, p *plan.Plan) error {
 	return f.Finish()
 }
 
-// ReadPlan reads a plan.
 func ReadPlan(path string) (*plan.Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keepHelp explains --keep.
 const keepHelp = `With --keep FILE what is deleted goes into an archive first, on the disk before the
 server executes it: keywright restore FILE is the undo. A key that is written to between the
 two is left alone. Items come back without their index entries: keywright entities

@@ -74,7 +74,6 @@ func (r *Run) words() *Verb {
 	return &v
 }
 
-// showPlan prints a plan.
 func (r *Run) showPlan(p *plan.Plan, file string) error {
 	report := r.report()
 	report.Plan, report.File = p, file

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// renaming holds the flags of rename alone.
 type renaming struct {
 	maps       []string
 	from       string // a namespace
@@ -201,7 +200,6 @@ func (r *Run) pairs() (*plan.Pairs, error) {
 	return pairs, nil
 }
 
-// renameRule makes the rule of a rename.
 func (r *Run) renameRule() (plan.Rule, error) {
 	pairs, err := r.pairs()
 	if err != nil {

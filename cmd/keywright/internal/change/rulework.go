@@ -84,7 +84,6 @@ func openRule(_ context.Context, r *Run) (Work, error) {
 	return &ruleWork{r}, cli.RefusedSelection(err)
 }
 
-// newRule makes the rule of the verb.
 func (r *Run) newRule() (plan.Rule, error) {
 	switch r.Name {
 	case "delete":

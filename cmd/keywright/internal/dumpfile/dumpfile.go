@@ -21,7 +21,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// File represents an open snapshot.
 type File struct {
 	io.Reader           // the bytes of the snapshot
 	Name      string    // as it was given; "standard input"
@@ -41,7 +40,6 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open opens a file, or stdin for "-". Of an append-only folder it opens the base.
@@ -64,7 +62,6 @@ func Open(name string, stdin io.Reader) (*File, error) {
 	return f, nil
 }
 
-// Close closes what was opened.
 func (f *File) Close() {
 	for _, c := range f.close {
 		c()

@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exporting holds the flags of archive export.
 type exporting struct {
 	cli.Selecting
 	sources.Chaining

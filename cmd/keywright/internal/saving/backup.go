@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Backing holds the flags of backup.
 type Backing struct {
 	cli.Selecting
 	sources.Sourcing
@@ -232,7 +231,6 @@ func (o *Backing) checkBackup() error {
 	return nil
 }
 
-// backupRun represents one backup.
 type backupRun struct {
 	*Backing
 	*cli.App

@@ -184,7 +184,6 @@ func (w *waiting) store(store func(*archive.Record) error) error {
 	})
 }
 
-// Close frees what it holds.
 func (s *since) Close() {
 	s.before.Close()
 	for id := range s.waits {

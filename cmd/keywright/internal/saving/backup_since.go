@@ -180,7 +180,6 @@ func (b *backupRun) skips(db int, name []byte) bool {
 	return there && err == nil
 }
 
-// release frees what a backup has opened.
 func (b *backupRun) release() {
 	if b.since != nil {
 		b.since.Close()

@@ -242,7 +242,12 @@ func ChosenDB(a *cli.App, o *Sourcing) int {
 		options.URL = o.Name
 	}
 	options.Getenv = a.Getenv
-	if config, err := connect.New(options); err == nil && config.DB > 0 {
+	return NamedDB(options)
+}
+
+// NamedDB returns the database that a URL names, -1 if it names none.
+func NamedDB(o connect.Options) int {
+	if config, err := connect.New(o); err == nil && config.DB > 0 {
 		return config.DB
 	}
 	return -1

@@ -24,7 +24,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// copying holds the flags of copy.
 type copying struct {
 	moving
 	sources.Placing
@@ -123,7 +122,6 @@ func (o *copying) Check() error {
 	return nil
 }
 
-// copyRun represents one copy.
 type copyRun struct {
 	*copying
 	target
@@ -238,14 +236,13 @@ func (r *copyRun) reachable(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		if has, failed := r.has(ctx, db); failed != nil || !has {
-			err = failed
-		} else {
-			err = noDatabase(err, fmt.Sprintf("database %d of %s has keys", db, r.from.Name), r.to.Name, fmt.Sprintf(
-				"copy each database by itself: --db %d --to-db 0 for these, --db 0 for those of database 0", db))
+		has, failed := r.has(ctx, db)
+		if failed != nil {
+			return failed
 		}
-		if err != nil {
-			return err
+		if has {
+			return noDatabase(err, fmt.Sprintf("database %d of %s has keys", db, r.from.Name), r.to.Name, fmt.Sprintf(
+				"copy each database by itself: --db %d --to-db 0 for these, --db 0 for those of database 0", db))
 		}
 	}
 	return nil
@@ -303,21 +300,15 @@ func (r *copyRun) Place(rec *archive.Record) (restore.Place, error) {
 // clocks, in milliseconds.
 const clockSlack = 1000
 
-// run copies, or plans.
 func (r *copyRun) run(ctx context.Context) error {
 	report, err := r.pass(ctx)
 	if err != nil && report.Keys == 0 {
 		return errors.Join(ctx.Err(), err)
 	}
 	out := r.report(&report, err)
-	if r.plan != "" && err == nil {
-		p, err := r.asPlan(ctx, &report, out.Incomplete)
-		if err == nil {
-			err = change.WritePlan(r.plan, p)
-		}
-		if err != nil {
-			return err
-		}
+	planned := func() (*plan.Plan, error) { return r.asPlan(ctx, &report, out.Incomplete) }
+	if err := r.writePlan(planned, err); err != nil {
+		return err
 	}
 	return r.Show(ctx, out, err)
 }

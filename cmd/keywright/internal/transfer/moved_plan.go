@@ -66,7 +66,6 @@ func ApplyRestore(ctx context.Context, a *cli.App, path string, p *plan.Plan, o 
 	return r.Execute(ctx, files, journal)
 }
 
-// replan plans a restore again.
 func replan(ctx context.Context, a *cli.App, files []string, o restoring) (*plan.Plan, error) {
 	r, err := openRestore(ctx, a, files, &o)
 	if err != nil {
@@ -119,14 +118,6 @@ func (r *copyRun) asPlan(ctx context.Context, report *copier.Report, incomplete 
 	return p, p.Seal()
 }
 
-// databaseIn returns the database that a URL names, -1 if it names none.
-func databaseIn(text string) int {
-	if config, err := connect.New(connect.Options{URL: text}); err == nil && config.DB > 0 {
-		return config.DB
-	}
-	return -1
-}
-
 // ApplyCopy executes a plan of copy. What is at the target already, with the same value, is
 // not written again, so that a run that was interrupted goes on.
 func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *change.Applying) error {
@@ -151,7 +142,8 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 		if given == "" {
 			continue
 		}
-		if why := plan.OtherDatabaseThan(databaseIn(urls[i]), databaseIn(given)); why != nil {
+		planned, now := sources.NamedDB(connect.Options{URL: urls[i]}), sources.NamedDB(connect.Options{URL: given})
+		if why := plan.OtherDatabaseThan(planned, now); why != nil {
 			return change.Drifted(a, o.Output, path, why)
 		}
 		urls[i] = given
@@ -167,7 +159,6 @@ func ApplyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *ch
 	return copyKeys(ctx, a, urls, &again, &now.Server)
 }
 
-// replanCopy plans a copy again.
 func replanCopy(ctx context.Context, a *cli.App, urls []string, o copying) (*plan.Plan, error) {
 	defer cli.LimitMemory()()
 	r, err := openCopy(ctx, a, urls, &o)

@@ -162,6 +162,18 @@ func (o *moving) show(ctx context.Context, a *cli.App, report any, table func() 
 	return err
 }
 
+// writePlan writes the plan where that was asked for, and the run has not failed.
+func (o *moving) writePlan(planned func() (*plan.Plan, error), failed error) error {
+	if o.plan == "" || failed != nil {
+		return nil
+	}
+	p, err := planned()
+	if err != nil {
+		return err
+	}
+	return change.WritePlan(o.plan, p)
+}
+
 // asPlan returns what would be written, and what not and why, as a plan.
 func (t *target) asPlan(verb string, to plan.Server, q plan.Request, report *restore.Report) *plan.Plan {
 	p := change.NewPlan(t.App, verb, to, t.sel.Schema, q)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/apply/journal"
+	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/change"
@@ -21,7 +22,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// restoring holds the flags of restore.
 type restoring struct {
 	moving
 	sources.Unlocking
@@ -143,14 +143,8 @@ func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restori
 	if out == nil {
 		return failed
 	}
-	if o.plan != "" && failed == nil {
-		p, err := r.asPlan(ctx, paths)
-		if err == nil {
-			err = change.WritePlan(o.plan, p)
-		}
-		if err != nil {
-			return err
-		}
+	if err := o.writePlan(func() (*plan.Plan, error) { return r.asPlan(ctx, paths) }, failed); err != nil {
+		return err
 	}
 	return r.Show(ctx, out, failed)
 }
@@ -169,7 +163,6 @@ func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journ
 	return r.Show(ctx, out, failed)
 }
 
-// openRestore opens the archives.
 func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) (*restoreRun, error) {
 	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
@@ -222,7 +215,6 @@ func (r *restoreRun) open(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// restoreRun represents one run.
 type restoreRun struct {
 	*restoring
 	target

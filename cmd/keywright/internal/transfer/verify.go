@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// verifying holds the flags of verify.
 type verifying struct {
 	cli.Selecting
 	sources.Mapping
@@ -137,7 +136,6 @@ func placesArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Check checks the flags.
 func (o *verifying) Check(formGiven bool) error {
 	err := cmp.Or(cli.OneOf("ttl", o.ttl, expiryModes...), cli.OneOf("output", o.output, "table", "json", "jsonl"),
 		cli.CheckProgress(o.progress), sources.CheckRole(&o.Scan, o.Role))
@@ -201,7 +199,6 @@ func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGi
 	return v.run(ctx)
 }
 
-// verifyRun represents one comparison.
 type verifyRun struct {
 	*verifying
 	*cli.App
@@ -240,7 +237,6 @@ func (v *verifyRun) open(ctx context.Context, names []string) error {
 
 func (v *verifyRun) Close() { closePlaces(v.sides[:]...) }
 
-// closePlaces closes those that were opened.
 func closePlaces(places ...*sources.Place) {
 	for _, p := range places {
 		if p != nil {
