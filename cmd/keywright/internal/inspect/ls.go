@@ -122,8 +122,7 @@ func ls(ctx context.Context, a *cli.App, o *lsing) error {
 	}
 	a.Say("%s%s", terminal.Plural(listed, "key"), cut)
 	if len(sum.Incomplete) > 0 && cut == "" {
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + sum.Incomplete.String(),
-			Hint: o.Again(sum.Incomplete)}
+		return cli.Partial(o.Again(sum.Incomplete), "not all keys were seen: %s", sum.Incomplete)
 	}
 	return nil
 }

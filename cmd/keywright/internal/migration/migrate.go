@@ -18,7 +18,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
@@ -249,7 +248,7 @@ func chooseMigration(ks *keyspace.Keyspace, name, path string) (*keyspace.Migrat
 		return nil, cli.Usage("name one with --migration: "+strings.Join(names, ", "), "%s declares %s", path,
 			terminal.Plural(int64(len(names)), "migration"))
 	}
-	return nil, cli.Usage(didYouMean(name, names), "%s declares no migration %q", path, name)
+	return nil, cli.Usage(cli.DidYouMean(name, names, "there is"), "%s declares no migration %q", path, name)
 }
 
 // partsNamed returns the parts that are named, or all, in their order.
@@ -263,17 +262,10 @@ func partsNamed(m *keyspace.Migration, args []string) (out []string, err error) 
 	}
 	for _, name := range args {
 		if !slices.Contains(all, name) {
-			return nil, cli.Usage(didYouMean(name, all), "the migration %s has no part %q", m.Name, name)
+			return nil, cli.Usage(cli.DidYouMean(name, all, "there is"), "the migration %s has no part %q", m.Name, name)
 		}
 	}
 	return out, nil
-}
-
-func didYouMean(name string, names []string) string {
-	if near := typo.Nearest(name, names); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return "there is " + strings.Join(names, ", ")
 }
 
 // onePart returns the part of a verb that changes one: the named one, or the only one.

@@ -34,8 +34,7 @@ never called complete.`,
 			return c.Help()
 		},
 	}
-	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), diff,
-		archiveExportCommand(a))
+	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), diff, archiveExportCommand(a))
 	return c
 }
 

@@ -121,8 +121,7 @@ func archiveExport(ctx context.Context, a *cli.App, path string, o *exporting) e
 	torn := said.set()
 	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version,
 		Torn:      func(key []byte) bool { return torn[string(key)] },
-		Libraries: sources.Whole(a, ks, &o.Selecting, -1),
-		Escape:    finding.EscapeJSON}
+		Libraries: sources.Whole(a, ks, &o.Selecting, -1), Escape: finding.EscapeJSON}
 	report, err := exported(a, o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err

@@ -91,8 +91,7 @@ func (b *backupRun) library(at string, code []byte) error {
 	err := b.w.AddLibrary(&lib)
 	if errors.Is(err, source.ErrLibrary) {
 		return cli.Usage("remove "+b.To+archivefile.Part+" to begin again",
-			"%s was begun before the library of functions %q was changed",
-			b.To+archivefile.Part, lib.Name)
+			"%s was begun before the library of functions %q was changed", b.To+archivefile.Part, lib.Name)
 	} else if err != nil {
 		return sources.NotWritten(b.To, err)
 	}
