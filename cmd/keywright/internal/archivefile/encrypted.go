@@ -151,29 +151,32 @@ func explained(err error) error {
 	return fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 }
 
-// Plain closes an archive that is not encrypted.
-type Plain struct{ *os.File }
+// Streamed represents an archive that is read from its beginning.
+type Streamed struct {
+	io.Reader
+	io.Closer
+	Encrypted bool
+}
 
-// Stream opens an archive to be read from its beginning. What closes it is a *Plain if it
-// is not encrypted.
-func Stream(path string, keys Keys) (io.Reader, io.Closer, error) {
+// Stream opens an archive to be read from its beginning.
+func Stream(path string, keys Keys) (*Streamed, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	in := bufio.NewReaderSize(f, 1<<20)
 	if first, _ := in.Peek(len(ageMagic)); !encrypted(first) {
-		return in, &Plain{f}, nil
+		return &Streamed{in, f, false}, nil
 	}
 	identities, err := keys.identities()
 	if err == nil {
 		var plain io.Reader
 		if plain, err = age.Decrypt(in, identities...); err == nil {
-			return &authentic{plain}, f, nil
+			return &Streamed{&authentic{plain}, f, true}, nil
 		}
 		err = explained(err)
 	}
-	return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 }
 
 // authentic says of an encrypted file that does not open that it is damaged.

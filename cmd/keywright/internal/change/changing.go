@@ -227,9 +227,6 @@ func (r *Run) Close() {
 	for _, c := range r.Closers {
 		c()
 	}
-	if r.asker != nil {
-		r.asker.Close()
-	}
 	_ = r.undoing.Close()
 }
 

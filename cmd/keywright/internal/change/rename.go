@@ -228,6 +228,7 @@ func (r *Run) values(ctx context.Context) (restore.Asker, error) {
 			return nil, err
 		}
 		r.asker = asker
+		r.Closers = append(r.Closers, asker.Close)
 	}
 	return r.asker, nil
 }

@@ -201,9 +201,18 @@ func EntryOrNone(names []string, entry int) string {
 	return names[entry]
 }
 
-// LastMoment is the last one that JSON has a text for, in Unix milliseconds. A server
-// takes expiries that are later: they are given as it.
-const LastMoment = 253402300799999
+// lastMoment is the last one that JSON has a text for, in Unix milliseconds.
+const lastMoment = 253402300799999
+
+// Expiry returns when a key expires, in Unix milliseconds, as JSON has it; nil: never. A server takes expiries that are
+// later than the last moment: they are given as it.
+func Expiry(ms int64) *time.Time {
+	if ms <= 0 {
+		return nil
+	}
+	at := time.UnixMilli(min(ms, lastMoment)).UTC()
+	return &at
+}
 
 // KeyWidth is how much of a key a table shows, other forms have all of it, and KeyColumn
 // where the next column begins after a shorter key.

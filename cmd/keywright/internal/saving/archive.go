@@ -162,11 +162,11 @@ func sizeOf(path string) int64 {
 // Verified reads all of an archive.
 func Verified(ctx context.Context, path string, keys archivefile.Keys) (*ArchiveReport, error) {
 	defer cli.LimitMemory()()
-	in, closer, err := archivefile.Stream(path, keys)
+	in, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return nil, sources.NoArchive(path, err)
 	}
-	defer closer.Close()
+	defer in.Close()
 	meta, index, err := archive.Verify(&sources.Cancelled{Ctx: ctx, In: in}, archivefile.Codecs()...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -176,8 +176,7 @@ func Verified(ctx context.Context, path string, keys archivefile.Keys) (*Archive
 		return nil, sources.NoArchive(path, err)
 	}
 	r := newArchiveReport(path, sizeOf(path), meta, &index)
-	_, plain := closer.(*archivefile.Plain)
-	r.Encrypted = !plain
+	r.Encrypted = in.Encrypted
 	if r.Verified, r.Complete = true, err == nil; err != nil {
 		r.Problem = err.Error()
 	}
@@ -293,11 +292,11 @@ func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error
 	}
 	defer cli.LimitMemory()()
 	keys := sources.ArchiveKeys(ctx, a, &o.Unlocking)
-	in, closer, err := archivefile.Stream(path, keys)
+	in, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return sources.NoArchive(path, err)
 	}
-	defer closer.Close()
+	defer in.Close()
 	torn, said := tornSet(path, keys)
 	r, err := archive.NewReader(&sources.Cancelled{Ctx: ctx, In: in}, archivefile.Codecs()...)
 	if err != nil {
@@ -347,11 +346,7 @@ func listKey(a *cli.App, out *bufio.Writer, form string, rec *archive.Record, en
 		_, err = out.Write(append(rec.Key, 0))
 	case "jsonl":
 		k := ArchiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: typeOf(rec), Bytes: len(rec.Payload),
-			Torn: torn}
-		if rec.Expires > 0 {
-			at := time.UnixMilli(min(rec.Expires, cli.LastMoment)).UTC()
-			k.Expires = &at
-		}
+			Expires: cli.Expiry(rec.Expires), Torn: torn}
 		err = a.WriteLine(out, k)
 	default:
 		expires := "never expires"

@@ -176,8 +176,8 @@ func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) 
 	if err := o.ownDatabases(config, "--to-db"); err != nil {
 		return nil, err
 	}
-	r := &restoreRun{restoring: o, target: target{App: a, sel: sel, clients: a.Databases(a.URL)}, config: config,
-		lavish: cli.LimitMemory()}
+	r := &restoreRun{restoring: o, target: target{App: a, sel: sel, clients: a.Databases(a.URL)}, config: config}
+	r.closers = []func(){cli.LimitMemory(), r.clients.Close}
 	err = r.open(ctx, paths)
 	if err == nil {
 		err = r.reachable(ctx, paths[len(paths)-1])
@@ -201,12 +201,12 @@ func (r *restoreRun) open(ctx context.Context, paths []string) error {
 		r.chain, r.meta = opened.Chain, &opened.Newest().Meta
 		return nil
 	}
-	plain, closer, err := archivefile.Stream(paths[0], keys)
+	in, err := archivefile.Stream(paths[0], keys)
 	if err != nil {
 		return sources.NoArchive(paths[0], err)
 	}
-	r.closers = append(r.closers, func() { _ = closer.Close() })
-	if r.in, err = archive.NewReader(&sources.Cancelled{Ctx: ctx, In: plain}, archivefile.Codecs()...); err != nil {
+	r.closers = append(r.closers, func() { _ = in.Close() })
+	if r.in, err = archive.NewReader(&sources.Cancelled{Ctx: ctx, In: in}, archivefile.Codecs()...); err != nil {
 		return sources.NoArchive(paths[0], err)
 	}
 	if r.meta = &r.in.Meta; r.meta.Base != "" {
@@ -222,22 +222,15 @@ type restoreRun struct {
 	in      *archive.Reader // nil: there are several
 	chain   *archive.Chain
 	closers []func()
-	lavish  func() // takes memory as other programs do again
 	config  connect.Config
 	now     int64          // the server's time, Unix milliseconds
 	needs   int64          // bytes that will be written; 0: not known
-	reader  *server.Reader // of what is there; nil: it is not read
 	opened  *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
 	report  restore.Report
 	out     RestoreReport
 }
 
 func (r *restoreRun) Close() {
-	r.lavish()
-	if r.reader != nil {
-		r.reader.Close()
-	}
-	r.clients.Close()
 	for _, c := range r.closers {
 		c()
 	}
@@ -250,10 +243,13 @@ func (r *restoreRun) live(ctx context.Context) (restore.Asker, error) {
 	}
 	config := r.config
 	config.DB = 0
-	var err error
-	r.reader, err = server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1},
+	reader, err := server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1},
 		server.ContentsRequest{})
-	return r.reader, err
+	if err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, reader.Close)
+	return reader, nil
 }
 
 // pass reads the archive, and restores or plans. The report is nil where there is
