@@ -111,6 +111,12 @@ func TestInstances(t *testing.T) {
 					t.Errorf("%s: %v, %v, %v", e.Name, found, bounded, err)
 				}
 			}
+			s.Do("REPLICAOF", "127.0.0.1", "1")
+			for _, name := range []string{"one", "door"} {
+				if found, _, err := bind.Instances(t.Context(), c, entry(t, ks, name)); err == nil {
+					t.Errorf("%s on a replica alone: %v", name, found)
+				}
+			}
 		})
 	}
 }

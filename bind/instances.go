@@ -17,16 +17,16 @@ const MaxInstances = 10_000
 // Instances finds what there is of an entry on the servers: the values of its keys,
 // without the placeholders that a handle fills in. It scans 500 keys a round trip. bounded
 // says that there are more than MaxInstances. An entry whose handle fills in all
-// placeholders has one instance, and nothing is scanned.
+// placeholders has one instance, and nothing is scanned. A replica alone is refused: what it lacks may be there.
 func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry) (found []Values, bounded bool, err error) {
-	if len(parts.Values(e)) == 0 {
-		return []Values{{}}, false, nil
-	}
-	s := search{leave: parts.Of(e).Own(), seen: map[string]Values{}, most: MaxInstances}
 	primaries, err := c.Primaries(ctx)
-	if err != nil {
+	switch {
+	case len(primaries) > 0 && len(parts.Values(e)) == 0:
+		return []Values{{}}, false, nil
+	case err != nil:
 		return nil, false, err
 	}
+	s := search{leave: parts.Of(e).Own(), seen: map[string]Values{}, most: MaxInstances}
 	for _, k := range e.Keys {
 		for _, node := range primaries {
 			if err := scan(ctx, c, node, k, func(key string) bool { return s.read(k, key) }); err != nil {

@@ -70,7 +70,7 @@ func (s Stream[M]) trim(ctx context.Context, p Policy, t *trimming, report *Repo
 	flag := map[bool]string{true: "1", false: "0"}
 	before, counted := "0", report.Messages
 	if !p.Before.IsZero() {
-		before = strconv.FormatInt(p.Before.UnixMilli(), 10)
+		before = strconv.FormatInt(unixMS(p.Before), 10)
 	}
 	if p.Apply {
 		counted = 0 // they are gone

@@ -51,10 +51,13 @@ func (x Exchange[Q, A]) Call(ctx context.Context, q Q) (A, error) {
 	return first, err
 }
 
-// Collect sends a request and waits for n answers, or until ctx ends, which is no
+// Collect sends a request and waits for n answers, at least 1, or until ctx ends, which is no
 // error then if there was an answer. An error of one responder is joined to the
 // result and counts as its answer.
 func (x Exchange[Q, A]) Collect(ctx context.Context, q Q, n int) (answers []A, err error) {
+	if n < 1 {
+		return nil, x.invalid("call", fmt.Errorf("%d answers were asked for, and at least 1 must be", n))
+	}
 	var failed []error
 	got := 0
 	err = x.ask(ctx, q, n, func(a A, err error) (bool, error) {

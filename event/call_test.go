@@ -90,6 +90,11 @@ func TestCollect(t *testing.T) {
 				return note{N: m.Data.N, Key: fmt.Sprint(i)}, nil
 			})
 	}
+	for _, n := range []int{0, -1} {
+		if _, err := x.Collect(t.Context(), note{N: 5}, n); err == nil || !isInvalid(err) {
+			t.Errorf("%d answers: %v", n, err)
+		}
+	}
 	// As long as it may take, until that is enough for all.
 	for _, most := range []int{3, 10} {
 		patience := 100 * time.Millisecond
@@ -218,4 +223,9 @@ func TestErrorsOfStrictAnswers(t *testing.T) {
 		failed := (*event.Answered)(nil)
 		return errors.As(expect.Err(x.Call(ctx, note{N: 1})), &failed) && failed.Text == "no"
 	})
+}
+
+func isInvalid(err error) bool {
+	class, _ := keywright.ClassOf(err)
+	return class == keywright.Invalid
 }

@@ -36,7 +36,8 @@ type RunOptions[M any] struct {
 	// 100 ms.
 	Backoff time.Duration
 	// Grace bounds how long handlers may continue when Run stops. Their contexts end a second earlier, or after half of
-	// a Grace below two seconds. After it messages that have not begun are given back, also while a handler hangs.
+	// a Grace below two seconds. If the server does not answer, Run takes at most a second longer than Grace and what a
+	// handler takes. After it messages that have not begun are given back, also while a handler hangs.
 	// 0: 10 s.
 	Grace time.Duration
 	// New lets a group that does not exist yet begin after the newest message. false: it begins with the oldest one that
@@ -130,12 +131,15 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 		workers.Go(func() { c.work(ctx, alive) })
 	}
 	c.read(ctx)
+	ended := time.Now()
 	idle := make(chan struct{})
 	wg.Go(func() { workers.Wait(); close(idle) })
 	select {
 	case <-idle:
 	case <-grace.Done():
-		c.tell(c.giveBack(ctx))
+		last, cancel := lingering(ctx, c.calls())
+		c.tell(c.giveBack(last))
+		cancel()
 		<-idle
 	}
 	stopKeeping()
@@ -143,7 +147,7 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 	if err := s.client.Ended(ctx, "run", s.entry); err != nil {
 		return err
 	}
-	c.end(ctx)
+	c.end(ctx, max(c.o.Grace-time.Since(ended), lastSecond))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package event
 
 import (
 	"testing"
+	"time"
 )
 
 // Mutate takes a guard out of the scripts for the length of a test. It fails if
@@ -39,7 +40,7 @@ func (c Consumer[M]) Recall(t *testing.T) error { return c.recall(t.Context(), 1
 
 func (c Consumer[M]) Clean(t *testing.T) error { return c.clean(t.Context()) }
 
-func (c Consumer[M]) End(t *testing.T) { c.end(t.Context()) }
+func (c Consumer[M]) End(t *testing.T) { c.end(t.Context(), time.Minute) }
 
 // Begin counts a delivery of a message in hand; false if it is not the
 // consumer's any more. done is the id of one that is acknowledged with it, or "".

@@ -99,7 +99,7 @@ func (c *consumer[M]) pause(ctx context.Context, d time.Duration) {
 // fetch waits at the server for new messages. It does not end with ctx: what the
 // server gives at that moment is given back, uncounted.
 func (c *consumer[M]) fetch(ctx context.Context, free int, block time.Duration) error {
-	wait, cancel := lingering(ctx, fetchWait+time.Second)
+	wait, cancel := lingering(ctx, min(fetchWait+time.Second, max(c.o.Grace, fetchWait)))
 	defer cancel()
 	wait, stop := context.WithTimeout(wait, block+5*time.Second)
 	defer stop()

@@ -136,8 +136,6 @@ const givenBack = "given back"
 // giveBack returns, without counting an attempt, the messages that have not begun and those that the shutdown
 // interrupted. Their claims are not renewed any more, even if the server does not receive this call.
 func (c *consumer[M]) giveBack(ctx context.Context) error {
-	ctx, cancel := lingering(ctx, c.calls())
-	defer cancel()
 	s := c.stream
 	for part := range slices.Chunk(c.letGo(), 2*chunk) {
 		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease), givenBack}, part...)
@@ -166,11 +164,11 @@ func (c *consumer[M]) letGo() (back []string) {
 }
 
 // end gives back what is in hand and removes the consumer, unless something is pending
-// for it.
-func (c *consumer[M]) end(ctx context.Context) {
-	err := c.giveBack(ctx)
-	ctx, cancel := lingering(ctx, c.calls())
+// for it. It takes no longer than most.
+func (c *consumer[M]) end(ctx context.Context, most time.Duration) {
+	ctx, cancel := lingering(ctx, min(c.calls(), most))
 	defer cancel()
+	err := c.giveBack(ctx)
 	if err == nil {
 		err = c.remove(ctx, []string{c.o.Name})
 	}

@@ -196,7 +196,13 @@ const (
 )
 
 // At returns the place of the first message published at t or later.
-func At(t time.Time) Position { return Position(strconv.FormatInt(t.UnixMilli(), 10)) }
+func At(t time.Time) Position { return Position(strconv.FormatInt(unixMS(t), 10)) }
+
+// unixMS returns a time in the years 1970 to 9999 in milliseconds: another one is the nearer end of these.
+func unixMS(t time.Time) int64 {
+	const last = 253_402_300_799 // 9999-12-31T23:59:59Z
+	return time.Unix(min(max(t.Unix(), 0), last), int64(t.Nanosecond())).UnixMilli()
+}
 
 // After returns the position after a message.
 func After(id string) Position { return Position("(" + id) }

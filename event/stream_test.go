@@ -82,9 +82,12 @@ func testStream(t *testing.T, url string) {
 	if must(t, err); len(some) != 10 || some[0].Data.N != 10 || time.Since(some[0].Time).Abs() > time.Minute {
 		t.Errorf("%+v", some)
 	}
-	some, err = s.Read(t.Context(), event.At(time.Now().Add(time.Hour)), event.End, 100)
-	if must(t, err); len(some) != 0 {
-		t.Errorf("the future has %d", len(some))
+	for from, want := range map[time.Time]int{time.Now().Add(time.Hour): 0, time.Unix(18446744073709552, 0): 0,
+		{}: 100, time.Unix(-18446744073709552, 0): 100} {
+		some, err = s.Read(t.Context(), event.At(from), event.End, 100)
+		if must(t, err); len(some) != want {
+			t.Errorf("from %v there are %d", from, len(some))
+		}
 	}
 	var first, second, other log
 	for _, to := range []*log{&first, &second} {

@@ -217,6 +217,8 @@ func openHint(err error) string {
 	switch {
 	case errors.Is(err, rueidis.ErrNoCache):
 		return "set Options.NoCache: this server has no client-side caching"
+	case Passes(err):
+		return refusals[refusal(err)].hint
 	case refusal(err) != "":
 		return "check the login and its ACL rules; `keywright acl print` shows what a component needs"
 	}

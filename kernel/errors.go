@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel/internal/conn"
@@ -138,10 +139,10 @@ var refusals = map[string]struct {
 	again bool // a passing state: trying again soon may do
 	hint  string
 }{
-	"LOADING":     {NotApplied, true, ""},
+	"LOADING":     {NotApplied, true, "the server is loading its data; try again when it is done"},
 	"READONLY":    {NotApplied, true, "a failover is under way, or the URL is a replica's"},
-	"MASTERDOWN":  {NotApplied, true, ""},
-	"CLUSTERDOWN": {NotApplied, true, ""},
+	"MASTERDOWN":  {NotApplied, true, "the replica has lost its primary"},
+	"CLUSTERDOWN": {NotApplied, true, "slots of the cluster are not served; `keywright doctor` says which"},
 	"TRYAGAIN":    {NotApplied, true, ""},
 	"UNBLOCKED":   {NotApplied, true, ""},
 	"BUSY":        {NotApplied, false, "a script has been running for long; `SCRIPT KILL` ends one that has not written"},
@@ -212,6 +213,12 @@ func judge(err error, writes bool) (class Class, again bool, hint string) {
 		}
 		return Refused, false, ""
 	}
+	if checked, ok := errors.AsType[interface {
+		error
+		Sent() bool
+	}](err); ok && !checked.Sent() { // by a guard, which refuses it each time
+		return Invalid, false, ""
+	}
 	if notSent(err) {
 		if errors.Is(err, ErrClosed) {
 			return NotApplied, false, ""
@@ -242,6 +249,9 @@ func notSent(err error) bool {
 		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) || errors.Is(err, rueidis.ErrNoCache)
 }
 
+// Passes reports whether an error is a refusal for a passing state, as that of a server that loads its data.
+func Passes(err error) bool { return refusals[refusal(err)].again }
+
 // Broken reports whether an error says that the connection to a server broke, or could not be made.
 func Broken(err error) bool {
 	var dial *net.OpError
@@ -253,8 +263,9 @@ func Broken(err error) bool {
 // what commands get when a failover closes the connection under them; they may
 // have been sent.
 func transient(err error) bool {
-	var network net.Error
+	network, ok := errors.AsType[net.Error](err)
+	_, ofFile := network.(syscall.Errno) // that of a connection is in a net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) ||
+		ok && !ofFile && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) ||
 		errors.Is(err, rueidis.ErrDoCacheAborted) || errors.Is(err, rueidis.ErrClosing)
 }

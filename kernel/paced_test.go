@@ -126,6 +126,22 @@ func TestATransactionBeginsAgain(t *testing.T) {
 	}
 }
 
+// TestATransactionOfScriptsBeginsAgain: what a script may not write is refused at EXEC, and nothing of it is applied.
+func TestATransactionOfScriptsBeginsAgain(t *testing.T) {
+	began := 0
+	s := promoted(t, 3, func(ctx context.Context, c *keywright.Client) {
+		must(t, c.Transact(ctx, func(tx *keywright.Tx) error {
+			began++
+			keywright.Queue(tx, note(c, "1").Get())
+			keywright.Queue(tx, hits(c, "1").Add(2))
+			return nil
+		}))
+	})
+	if began < 4 || s.Do("GET", "hits:1") != "2" {
+		t.Errorf("it began %d times", began)
+	}
+}
+
 // TestATransactionThatWatchesBeginsAgain when its Watch could not read for a passing
 // reason, and not when its function says that it is over for another one.
 func TestATransactionThatWatchesBeginsAgain(t *testing.T) {

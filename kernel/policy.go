@@ -28,18 +28,29 @@ type TTL struct {
 	Text    string  // as declared, "15m in 1m..24h"
 }
 
+// none is asked for by a TTL of 0, which no policy allows.
+const none time.Duration = -1
+
+// written returns a TTL as its writer has it.
+func written(asked time.Duration) time.Duration {
+	if asked == none {
+		return 0
+	}
+	return asked
+}
+
 // choose returns the TTL that one write gets: the asked one (0: none was asked for)
 // checked against the bounds, with jitter; in milliseconds, 0 for no TTL.
 func (t *TTL) choose(asked time.Duration) (int64, error) {
 	switch t.Policy {
 	case Forever:
 		if asked != 0 {
-			return 0, fmt.Errorf("a TTL of %v was asked for, and the declaration says that it never expires", asked)
+			return 0, fmt.Errorf("a TTL of %v was asked for, and the declaration says that it never expires", written(asked))
 		}
 		return 0, nil
 	case Undecided:
 		if asked < 0 || asked > 0 && asked < time.Millisecond {
-			return 0, fmt.Errorf("a TTL of %v was asked for; the least is 1ms", asked)
+			return 0, fmt.Errorf("a TTL of %v was asked for; the least is 1ms", written(asked))
 		}
 		return asked.Milliseconds(), nil
 	}
@@ -47,7 +58,7 @@ func (t *TTL) choose(asked time.Duration) (int64, error) {
 		asked = t.Default
 	}
 	if asked < t.Min || asked > t.Max {
-		return 0, fmt.Errorf("a TTL of %v was asked for, and the declaration allows %s", asked, t.Text)
+		return 0, fmt.Errorf("a TTL of %v was asked for, and the declaration allows %s", written(asked), t.Text)
 	}
 	if t.Jitter > 0 {
 		spread := time.Duration(float64(asked) * t.Jitter)
@@ -67,7 +78,7 @@ type write struct{ ttl time.Duration }
 func ExpiresIn(d time.Duration) WriteOption {
 	return func(w *write) {
 		if w.ttl = d; d == 0 {
-			w.ttl = -1 // asked for nothing at all, which no policy allows
+			w.ttl = none
 		}
 	}
 }

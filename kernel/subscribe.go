@@ -60,6 +60,9 @@ func (c *Client) pubsubHooks() *pubsub.Hooks {
 }
 
 func (c *Client) subscribe(ctx context.Context, e *pubsub.Engine, at pubsub.Topic, l *Listener) (func(), error) {
+	if c.life.Err() != nil { // a channel that is still listened to would take it
+		return nil, &Error{Class: NotApplied, Op: "subscribe", Server: c.server, Err: ErrClosed}
+	}
 	stop, err := e.Add(ctx, at, l)
 	if err == nil {
 		return stop, nil

@@ -142,3 +142,18 @@ func TestAChannelIsTakenAway(t *testing.T) {
 		t.Errorf("a: %d gaps, %d losses; b: %d losses", a.gaps, a.losses, b.losses)
 	}
 }
+
+// TestNoSubscriptionAfterClose: of a channel that was still listened to, neither.
+func TestNoSubscriptionAfterClose(t *testing.T) {
+	t.Parallel()
+	url := keywrighttest.Start(t, keywrighttest.Redis).URL()
+	for range 20 {
+		c := open(t, url, keywright.Options{})
+		_, err := c.Subscribe(t.Context(), "news", keywright.Listener{})
+		must(t, err)
+		c.Close()
+		if _, err := c.Subscribe(t.Context(), "news", keywright.Listener{}); !errors.Is(err, keywright.ErrClosed) {
+			t.Fatal(err)
+		}
+	}
+}

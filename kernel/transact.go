@@ -176,14 +176,14 @@ func (t *Tx) exec() (applied, again bool, err error) {
 			&Error{Class: UnknownOutcome, Op: "transact", Server: t.client.server,
 				Err: fmt.Errorf("EXEC answered %d of %d commands", len(replies), len(t.ops))}
 	}
-	return true, false, t.resolve(replies)
+	return t.resolve(replies)
 }
 
-// resolve gives each operation its reply. If some of them were refused, the error
-// says whether others were applied.
-func (t *Tx) resolve(replies []rueidis.RedisMessage) error {
+// resolve gives each operation its reply. If some of them were refused, the error says whether others were applied;
+// where none was and the reasons pass, the transaction may begin again.
+func (t *Tx) resolve(replies []rueidis.RedisMessage) (applied, again bool, _ error) {
 	var errs []error
-	written := 0
+	written, passing := 0, 0
 	for i, op := range t.ops {
 		op.resolve(rueidis.NewResult(replies[i], nil))
 		if err := op.failure(); err != nil {
@@ -192,11 +192,20 @@ func (t *Tx) resolve(replies []rueidis.RedisMessage) error {
 		if op.writes() && replies[i].Error() == nil {
 			written++
 		}
+		if refusals[refusal(replies[i].Error())].again {
+			passing++
+		}
 	}
 	err := errors.Join(errs...)
 	if err == nil || written == 0 {
-		return err
+		again = err != nil && passing == len(errs)
+		return !again, again, err
 	}
+	return true, false, t.partly(written, err)
+}
+
+// partly returns the error of a transaction of which not all was applied.
+func (t *Tx) partly(written int, err error) error {
 	return &Error{Class: Partial, Op: "transact", Server: t.client.server, Attempts: 1,
 		Hint: "the results of the operations say which",
 		Err:  fmt.Errorf("%w: %d writes of %d operations: %w", ErrPartial, written, len(t.ops), err)}

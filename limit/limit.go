@@ -94,8 +94,10 @@ func (l Limiter) LaterAllow(n int64) keywright.Op[Result] {
 	err := l.err
 	if err == nil && (n < 1 || n > l.limits.rule.limit) {
 		err = &keywright.Error{Class: keywright.Invalid,
-			Err:  fmt.Errorf("%d at once were asked for, and 1 to %d can pass", n, l.limits.rule.limit),
-			Hint: "divide the work, or raise the limit"}
+			Err: fmt.Errorf("%d at once were asked for, and 1 to %d can pass", n, l.limits.rule.limit)}
+		if n > 0 {
+			err.(*keywright.Error).Hint = "divide the work, or raise the limit"
+		}
 	}
 	args := l.limits.one
 	if n != 1 {

@@ -297,11 +297,20 @@ func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
 		return 0, "", errors.New("one of In, UniqueFor, Retry and Timeout is negative")
 	case t.In > 0:
 		return lane, "+" + strconv.FormatInt(max(t.In.Milliseconds(), 1), 10), nil
+	case !t.At.IsZero() && t.At.Unix() < 0:
+		return lane, "0", nil
 	case !t.At.IsZero():
-		return lane, strconv.FormatInt(max(t.At.UnixMilli(), 0), 10), nil
+		at, err := moment.Append(nil, t.At)
+		if err != nil {
+			return 0, "", fmt.Errorf("the time At %w", err)
+		}
+		return lane, string(at), nil
 	}
 	return lane, "", nil
 }
+
+// moment is how the time of a job is sent.
+var moment = value.UnixMS()
 
 func (q Queue[T]) ttl() string {
 	if q.entry.TTL.Policy == keywright.Expires {

@@ -160,7 +160,7 @@ func TestIDsAndUniqueNames(t *testing.T) {
 			t.Errorf("within the window: %q %v", other, err)
 		}
 		for _, bad := range []queue.Task[string]{{ID: "a:b"}, {ID: "{a}"}, {Lane: "no"}, {In: time.Second, At: time.Now()},
-			{In: -1}, {Payload: strings.Repeat("x", 2<<20)}} {
+			{In: -1}, {At: time.Unix(18446744073709552, 0)}, {Payload: strings.Repeat("x", 2<<20)}} {
 			if class, _ := keywright.ClassOf(expect.Err(put(bad))); class != keywright.Invalid {
 				t.Errorf("%.40v: %v", bad, class)
 			}

@@ -133,6 +133,9 @@ func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
 	if rows := q.n; rows < 0 || rows > MaxRows || rows == 0 && q.what != "around" ||
 		q.what == "around" && 2*rows >= MaxRows {
 		q.err = fmt.Errorf("%d rows were asked for; 1 to %d are read at once", rows, MaxRows)
+		if q.what == "around" {
+			q.err = fmt.Errorf("%d rows on each side were asked for; 0 to %d are read at once", rows, (MaxRows-1)/2)
+		}
 	}
 	q.err = invalid(v.entry, v.err, q.err)
 	if q.err == nil && v.window != nil && v.window.crossSlot(v.client, v.key) {

@@ -218,7 +218,16 @@ func UnixS() Codec[time.Time] {
 
 // UnixMS returns a time in whole milliseconds, read in UTC.
 func UnixMS() Codec[time.Time] {
-	return unix("milliseconds", scalar.LastSecond*1000+999, time.Time.UnixMilli,
+	const last = scalar.LastSecond*1000 + 999
+	return unix("milliseconds", last, func(t time.Time) int64 {
+		switch s := t.Unix(); { // its milliseconds may be beyond 64 bits
+		case s < 0:
+			return -1
+		case s > scalar.LastSecond:
+			return last + 1
+		}
+		return t.UnixMilli()
+	},
 		func(n int64) time.Time { return time.UnixMilli(n).UTC() })
 }
 

@@ -233,8 +233,12 @@ func TestUnixTimesEndWithTheYear9999(t *testing.T) {
 		if back, err := c.Parse(string(text)); err != nil || back.Year() != 9999 {
 			t.Errorf("%s: %v, %v", text, back, err)
 		}
-		if text, err := c.Append(nil, last.Add(time.Millisecond)); err == nil {
-			t.Errorf("%s is written", text)
+		// whose milliseconds are beyond 64 bits, too
+		for _, beyond := range []time.Time{last.Add(time.Millisecond), time.Unix(18446744073709552, 0), time.Unix(1<<60, 0),
+			time.Unix(-18446744073709552, 0)} {
+			if text, err := c.Append(nil, beyond); err == nil {
+				t.Errorf("%s is written", text)
+			}
 		}
 		if _, err := c.Parse("253402300800000"); err == nil {
 			t.Error("a time that others do not read is read")

@@ -8,13 +8,13 @@ package contest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"syscall"
 	"time"
 
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 )
 
 // Contestant represents one way to do the work, as a process.
@@ -27,9 +27,21 @@ type Contestant struct {
 	Samples []Sample
 }
 
+func (c *Contestant) String() string { return c.Name }
+
 // Program returns a Command that runs the same program each time.
 func Program(name string, args ...string) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) }
+}
+
+// Says returns a Verify that looks for a text.
+func Says(want string) func(stdout []byte) error {
+	return func(stdout []byte) error {
+		if !bytes.Contains(stdout, []byte(want)) {
+			return fmt.Errorf("it does not say %q", want)
+		}
+		return nil
+	}
 }
 
 // Sample represents one run.
@@ -43,25 +55,23 @@ type Sample struct {
 type Contest struct {
 	All   []*Contestant
 	Meter func() (time.Duration, error) // nil: nothing is metered
-	After func() error                  // is called after every run; nil: nothing is
+	After func(*Contestant) error       // is called after every run; nil: nothing is
 }
 
-// Run lets everybody run once in each round, in turns.
+// Run lets each contestant run once in each round, in turns.
 func (c *Contest) Run(ctx context.Context, rounds int) error {
-	for round := range rounds {
-		for i := range c.All {
-			if err := c.once(ctx, c.All[(i+round)%len(c.All)]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := turns.Rounds(rounds, c.All, func(who *Contestant) (Sample, error) { return c.once(ctx, who) })
+	return err
 }
 
-func (c *Contest) once(ctx context.Context, who *Contestant) error {
-	before, err := c.meter()
+func (c *Contest) once(ctx context.Context, who *Contestant) (s Sample, err error) {
+	meter := func() (time.Duration, error) { return 0, nil }
+	if c.Meter != nil {
+		meter = c.Meter
+	}
+	before, err := meter()
 	if err != nil {
-		return err
+		return s, err
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := who.Command(ctx)
@@ -72,110 +82,70 @@ func (c *Contest) once(ctx context.Context, who *Contestant) error {
 	}
 	start := time.Now()
 	err = cmd.Run()
-	s := Sample{Wall: time.Since(start)}
-	if got := exitStatus(err); got != who.Exit {
-		return fmt.Errorf("%s: exit status %d, want %d: %w\n%s%s", who.Name, got, who.Exit, err, tail(stdout.Bytes()),
+	s.Wall = time.Since(start)
+	if got := cmd.ProcessState.ExitCode(); got != who.Exit || got == 0 && err != nil {
+		return s, fmt.Errorf("exit status %d, want %d: %w\n%s%s", got, who.Exit, err, tail(stdout.Bytes()),
 			tail(stderr.Bytes()))
 	}
-	after, err := c.meter()
+	after, err := meter()
 	if err != nil {
-		return err
+		return s, err
 	}
 	s.Server = after - before
 	s.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	s.RSS = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	who.Samples = append(who.Samples, s)
 	if who.Verify != nil {
-		if err := who.Verify(stdout.Bytes()); err != nil {
-			return fmt.Errorf("%s: %w", who.Name, err)
-		}
+		err = who.Verify(stdout.Bytes())
 	}
-	if c.After != nil {
-		return c.After()
+	if err == nil && c.After != nil {
+		err = c.After(who)
 	}
-	return nil
-}
-
-func (c *Contest) meter() (time.Duration, error) {
-	if c.Meter == nil {
-		return 0, nil
-	}
-	return c.Meter()
+	return s, err
 }
 
 func tail(p []byte) []byte { return p[max(0, len(p)-2000):] }
 
-func exitStatus(err error) int {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode()
-	}
-	if err != nil {
-		return -1
-	}
-	return 0
-}
+// Wall returns the seconds from start to end.
+func Wall(s Sample) float64 { return s.Wall.Seconds() }
 
-// Best returns the shortest wall time.
-func (c *Contestant) Best() time.Duration {
-	best := c.Samples[0].Wall
-	for _, s := range c.Samples {
-		best = min(best, s.Wall)
-	}
-	return best
-}
+// CPU returns the seconds of CPU that the contestant used.
+func CPU(s Sample) float64 { return s.CPU.Seconds() }
 
-// Median of a figure over the runs.
-func (c *Contestant) Median(of func(Sample) time.Duration) time.Duration {
-	var all []time.Duration
-	for _, s := range c.Samples {
-		all = append(all, of(s))
-	}
-	return report.Median(all)
-}
+// Server returns the seconds that were metered beside it.
+func Server(s Sample) float64 { return s.Server.Seconds() }
 
-// PeakRSS returns the largest of the runs, in MiB.
-func (c *Contestant) PeakRSS() float64 {
-	var peak int64
-	for _, s := range c.Samples {
-		peak = max(peak, s.RSS)
-	}
-	return float64(peak) / (1 << 20)
-}
+// RSS returns the MiB of memory at the peak.
+func RSS(s Sample) float64 { return float64(s.RSS) / (1 << 20) }
+
+// Peak shows the most memory of all runs.
+var Peak = turns.Most("peak RSS MiB", "%.1f", RSS)
 
 // Ratio returns the median of the rounds' ratios of a to b.
-func Ratio(a, b *Contestant, of func(Sample) time.Duration) float64 {
-	var all []float64
-	for i := range a.Samples {
-		all = append(all, float64(of(a.Samples[i]))/float64(of(b.Samples[i])))
-	}
-	return report.Median(all)
+func Ratio(a, b *Contestant, of func(Sample) float64) float64 {
+	return turns.Ratio(a.Samples, b.Samples, of)
 }
 
-// Wall returns the time from start to end.
-func Wall(s Sample) time.Duration { return s.Wall }
+// Speed returns how many of so many things a run went through in a second.
+func Speed(things float64) func(Sample) float64 {
+	return func(s Sample) float64 { return things / s.Wall.Seconds() }
+}
 
-// CPU returns what the contestant used.
-func CPU(s Sample) time.Duration { return s.CPU }
-
-// Server returns what was metered beside it.
-func Server(s Sample) time.Duration { return s.Server }
-
-// Table lists the runs; keys is how many each of them went through.
-func (c *Contest) Table(title string, keys int) report.Table {
-	t := report.Table{Title: title,
-		Columns: []string{"contestant", "wall s min", "median", "CPU s", "peak RSS MiB", "M keys/s"}}
+// Show adds a table of the runs; keys is how many each of them went through.
+func (c *Contest) Show(out *report.Report, title string, keys int) {
+	figures := []turns.Figure[Sample]{turns.Least("wall s min", "%.3f", Wall), turns.Median("median", "%.3f", Wall),
+		turns.Median("CPU s", "%.3f", CPU), Peak, turns.Most("M keys/s", "%.2f", Speed(float64(keys)/1e6))}
 	if c.Meter != nil {
-		t.Columns = append(t.Columns, "server CPU s")
+		figures = append(figures, turns.Median("server CPU s", "%.3f", Server))
 	}
-	for _, who := range c.All {
-		row := []any{who.Name, seconds(who.Best()), seconds(who.Median(Wall)), seconds(who.Median(CPU)),
-			fmt.Sprintf("%.1f", who.PeakRSS()), fmt.Sprintf("%.2f", float64(keys)/who.Best().Seconds()/1e6)}
-		if c.Meter != nil {
-			row = append(row, seconds(who.Median(Server)))
-		}
-		t.Add(row...)
-	}
-	return t
+	c.ShowFigures(out, title, "contestant", figures...)
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+// ShowFigures adds a table of some figures; column is the title of the names.
+func (c *Contest) ShowFigures(out *report.Report, title, column string, figures ...turns.Figure[Sample]) {
+	var runs turns.Runs[Sample]
+	for _, who := range c.All {
+		runs.Names, runs.All = append(runs.Names, who.Name), append(runs.All, who.Samples)
+	}
+	runs.Show(out, title, column, figures...)
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/bench/report"
 )
 
 func command(script string) func(context.Context) *exec.Cmd { return Program("sh", "-c", script) }
@@ -27,10 +29,12 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(quick.Samples) != 3 || len(slow.Samples) != 3 || quick.Samples[0].Server != time.Second ||
-		Ratio(slow, quick, Wall) <= 1 || quick.PeakRSS() <= 0 {
+		Ratio(slow, quick, Wall) <= 1 || Peak.Value(quick.Samples) <= 0 {
 		t.Errorf("%+v %+v", quick.Samples, slow.Samples)
 	}
-	if table := c.Table("both", 1000); len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) {
+	var out report.Report
+	c.Show(&out, "both", 1000)
+	if table := out.Tables[0]; len(table.Rows) != 2 || len(table.Rows[0]) != 7 || len(table.Columns) != 7 {
 		t.Errorf("%+v", table)
 	}
 }

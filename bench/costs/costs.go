@@ -22,11 +22,27 @@ type Costs struct {
 	Allocations, Commands float64       // commands in scripts, too
 }
 
-// Columns lists the titles of Cells.
-var Columns = []string{"client CPU µs", "server CPU µs", "allocations", "server commands"}
+// Columns lists what is counted, in the order of Cells.
+var Columns = []struct {
+	Title, Format string
+	Of            func(Costs) float64
+}{
+	{"client CPU µs", "%.1f", func(c Costs) float64 { return float64(c.Client) / 1e3 }},
+	{"server CPU µs", "%.1f", func(c Costs) float64 { return float64(c.Server) / 1e3 }},
+	{"allocations", "%.0f", func(c Costs) float64 { return c.Allocations }},
+	{"server commands", "%.1f", func(c Costs) float64 { return c.Commands }},
+}
 
-// Read returns all counters now.
-func Read(server *live.Server) (c Costs, err error) {
+// Titles lists the titles of Columns.
+func Titles() (titles []string) {
+	for _, c := range Columns {
+		titles = append(titles, c.Title)
+	}
+	return titles
+}
+
+// read returns all counters now.
+func read(server *live.Server) (c Costs, err error) {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	var usage syscall.Rusage
@@ -38,16 +54,33 @@ func Read(server *live.Server) (c Costs, err error) {
 	return c, errors.Join(err, err2, err3)
 }
 
-// Add the difference of two readings to a sum.
-func (c *Costs) Add(before, after Costs) {
-	c.Client += after.Client - before.Client
-	c.Server += after.Server - before.Server
-	c.Allocations += after.Allocations - before.Allocations
-	c.Commands += after.Commands - before.Commands
+// Count adds what do costs, if it does not fail.
+func (c *Costs) Count(server *live.Server, do func() error) error {
+	before, err := read(server)
+	if err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	after, err := read(server)
+	before.Client, before.Server = -before.Client, -before.Server
+	before.Allocations, before.Commands = -before.Allocations, -before.Commands
+	c.Add(after)
+	c.Add(before)
+	return err
+}
+
+// Add sums costs up.
+func (c *Costs) Add(more Costs) {
+	c.Client, c.Server = c.Client+more.Client, c.Server+more.Server
+	c.Allocations, c.Commands = c.Allocations+more.Allocations, c.Commands+more.Commands
 }
 
 // Cells returns the costs of one of n operations.
-func (c *Costs) Cells(n float64) []any {
-	return []any{fmt.Sprintf("%.1f", float64(c.Client)/1e3/n), fmt.Sprintf("%.1f", float64(c.Server)/1e3/n),
-		fmt.Sprintf("%.0f", c.Allocations/n), fmt.Sprintf("%.1f", c.Commands/n)}
+func (c Costs) Cells(n float64) (cells []any) {
+	for _, column := range Columns {
+		cells = append(cells, fmt.Sprintf(column.Format, column.Of(c)/n))
+	}
+	return cells
 }

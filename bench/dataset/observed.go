@@ -19,22 +19,27 @@ type Observed struct {
 // Diff lists everything in which the audit differs from the truth; nothing
 // when it is exact. An entry without keys may be missing from the report.
 func (m *Manifest) Diff(o Observed) []string {
-	var d differences
-	d.compare("keys", o.Keys, int64(m.Keys))
-	d.compare("undeclared keys", o.Undeclared, m.Undeclared)
-	d.compare("undeclared keys under owns", o.UndeclaredOwned, m.UndeclaredOwned)
-	d.compare("foreign keys", o.Foreign, m.Foreign)
+	var d []string
+	compare := func(what string, got, want int64) {
+		if got != want {
+			d = append(d, fmt.Sprintf("%s: reported %d, planted %d", what, got, want))
+		}
+	}
+	compare("keys", o.Keys, int64(m.Keys))
+	compare("undeclared keys", o.Undeclared, m.Undeclared)
+	compare("undeclared keys under owns", o.UndeclaredOwned, m.UndeclaredOwned)
+	compare("foreign keys", o.Foreign, m.Foreign)
 	unknown := maps.Clone(o.Entries)
 	for _, truth := range m.Entries {
 		got := o.Entries[truth.Name]
 		delete(unknown, truth.Name)
-		d.compare(truth.Name+": keys", got.Keys, truth.Keys)
+		compare(truth.Name+": keys", got.Keys, truth.Keys)
 		found := map[Violation]bool{WrongType: true, MissingTTL: true, TTLTooLong: true, UnexpectedTTL: true}
 		for v := range got.Violations {
 			found[v] = true // also what was never planted
 		}
 		for _, v := range slices.Sorted(maps.Keys(found)) {
-			d.compare(truth.Name+": "+string(v), got.Violations[v], truth.Violations[v])
+			compare(truth.Name+": "+string(v), got.Violations[v], truth.Violations[v])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
@@ -44,12 +49,4 @@ func (m *Manifest) Diff(o Observed) []string {
 		d = append(d, fmt.Sprintf("%s: reported, but not an entry of the declaration", name))
 	}
 	return d
-}
-
-type differences []string
-
-func (d *differences) compare(what string, got, want int64) {
-	if got != want {
-		*d = append(*d, fmt.Sprintf("%s: reported %d, planted %d", what, got, want))
-	}
 }

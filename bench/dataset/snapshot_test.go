@@ -22,7 +22,7 @@ func TestSnapshot(t *testing.T) {
 	if err := server.Do("SAVE"); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile(filepath.Join(server.Dir(), "dump.rdb"))
+	file, err := os.ReadFile(filepath.Join(server.Dir, "dump.rdb"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ type Template struct {
 }
 
 type part struct {
-	literal string
-	maker   Maker // nil for a literal
+	literal, name string
+	maker         Maker // of a placeholder of that name; nil for a literal
 }
 
 // Parse reads a pattern; makers answers each placeholder name.
@@ -46,7 +46,7 @@ func next(rest string, makers map[string]Maker) (part, string, error) {
 	if !ok || makers[name] == nil {
 		return part{}, "", fmt.Errorf("no maker for the placeholder at %q", rest)
 	}
-	return part{maker: makers[name]}, after, nil
+	return part{name: name, maker: makers[name]}, after, nil
 }
 
 // MustParse is Parse for the tables of this module, which tests cover.
@@ -68,4 +68,17 @@ func (t *Template) Append(dst []byte, r *Rand, serial uint64) []byte {
 		}
 	}
 	return dst
+}
+
+// Replace returns the pattern with other texts for its literals and its placeholders.
+func (t *Template) Replace(literal, placeholder func(text string) string) string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.maker == nil {
+			b.WriteString(literal(p.literal))
+		} else {
+			b.WriteString(placeholder(p.name))
+		}
+	}
+	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,18 +55,14 @@ func StartCluster(ctx context.Context, binary string, primaries int) (nodes []*S
 func (s *Server) joined(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	var last error
+	err := Until(ctx, 20*time.Millisecond, func() (bool, error) {
 		// Of a key in any slot it says where it is, or has it; before that CLUSTERDOWN.
-		err := s.Do("GET", "x")
-		if err == nil || len(err.Error()) > 6 && err.Error()[:6] == "-MOVED" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		case <-tick.C:
-		}
+		last = s.Do("GET", "x")
+		return last == nil || strings.Contains(last.Error(), "MOVED"), nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
 	}
+	return nil
 }

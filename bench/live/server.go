@@ -6,7 +6,6 @@
 package live
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -17,15 +16,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/bench/wire"
 )
 
 // Server represents a running server process with an empty data directory.
 type Server struct {
 	Addr string // host:port
+	Dir  string // of its files
 
 	cmd     *exec.Cmd
 	console io.Closer // the watchdog's stdin: closing it, or our death, ends the server
-	dir     string
 }
 
 // startTimeout is generous: a loaded machine starts a server in under a second.
@@ -47,7 +48,7 @@ func Start(ctx context.Context, binary string, settings ...string) (*Server, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), Dir: dir}
 	s.cmd = exec.Command("sh", append([]string{"-c", watchdog, "sh", path, "--port", port, "--bind", "127.0.0.1",
 		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning"}, settings...)...)
 	if s.console, err = s.cmd.StdinPipe(); err == nil {
@@ -73,7 +74,7 @@ func (s *Server) Stop() {
 	if s.cmd.Process != nil {
 		s.cmd.Wait() // the exit status of a killed server says nothing
 	}
-	os.RemoveAll(s.dir)
+	os.RemoveAll(s.Dir)
 }
 
 func freePort() (string, error) {
@@ -86,79 +87,54 @@ func freePort() (string, error) {
 	return port, err
 }
 
-func (s *Server) await(ctx context.Context) error {
+func (s *Server) await(ctx context.Context) (last error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	if Until(ctx, 5*time.Millisecond, func() (bool, error) {
 		info, err := s.Info("persistence")
-		if err == nil && info["loading"] == "0" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no answer: %w", err)
-		case <-tick.C:
-		}
+		last = err
+		return err == nil && info["loading"] == "0", nil
+	}) != nil {
+		return fmt.Errorf("no answer: %w", last)
 	}
+	return nil
 }
 
 // Do sends one command and waits until it is answered. An error reply is an
 // error.
 func (s *Server) Do(args ...string) error {
-	conn, err := net.Dial("tcp", s.Addr)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(a), a)
-	}
-	reply, err := bufio.NewReader(conn).ReadString('\n')
-	if err == nil && strings.HasPrefix(reply, "-") {
-		err = errors.New(strings.TrimSpace(reply))
-	}
+	_, err := s.reply(time.Hour, args...)
 	return err
 }
 
-// Dir returns where the server keeps its files.
-func (s *Server) Dir() string { return s.dir }
-
-// Info returns one section of INFO as a map.
-func (s *Server) Info(section string) (map[string]string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr, startTimeout)
+func (s *Server) reply(timeout time.Duration, args ...string) (any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := wire.Dial(ctx, s.Addr)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(startTimeout))
-	fmt.Fprintf(conn, "*2\r\n$4\r\nINFO\r\n$%d\r\n%s\r\n", len(section), section)
-	r := bufio.NewReader(conn)
-	head, err := r.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	size, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(head, "$")))
-	if err != nil {
-		return nil, fmt.Errorf("INFO answers %q", head)
-	}
-	text := make([]byte, size)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, err
-	}
-	return fields(string(text)), nil
+	conn.SetDeadline(time.Now().Add(timeout))
+	return conn.Do(args...)
 }
 
-func fields(text string) map[string]string {
+// URL returns how clients are asked to connect.
+func (s *Server) URL() string { return "redis://" + s.Addr }
+
+// Info returns one section of INFO as a map.
+func (s *Server) Info(section string) (map[string]string, error) {
+	text, err := s.reply(startTimeout, "INFO", section)
+	if err != nil {
+		return nil, err
+	}
 	m := map[string]string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(text.(string)) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			m[name] = value
 		}
 	}
-	return m
+	return m, nil
 }
 
 // CPU returns what the main thread has used since the server started. Commands run
@@ -209,4 +185,26 @@ func (s *Server) Commands() (sum int64, err error) {
 		}
 	}
 	return sum, err
+}
+
+// Until asks until the answer is yes or an error, or the context ends.
+func Until(ctx context.Context, every time.Duration, ask func() (bool, error)) error {
+	for {
+		if yes, err := ask(); yes || err != nil {
+			return err
+		}
+		if Pause(ctx, every); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// Pause waits for a time, or until the context ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }

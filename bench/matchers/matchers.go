@@ -19,22 +19,14 @@ import (
 type Func func(key []byte) int
 
 // Keywright returns the automaton, captures included.
-func Keywright(s *patternset.Set) (Func, error) {
-	m, err := Compile(s)
-	if err != nil {
-		return nil, err
-	}
-	var captures match.Captures
-	return func(key []byte) int { return m.Match(key, &captures) }, nil
-}
+func Keywright(s *patternset.Set) (Func, error) { return automaton(s, &match.Captures{}) }
 
 // KeywrightNoCaptures returns the automaton asked for the entry only.
-func KeywrightNoCaptures(s *patternset.Set) (Func, error) {
+func KeywrightNoCaptures(s *patternset.Set) (Func, error) { return automaton(s, nil) }
+
+func automaton(s *patternset.Set, captures *match.Captures) (Func, error) {
 	m, err := Compile(s)
-	if err != nil {
-		return nil, err
-	}
-	return func(key []byte) int { return m.Match(key, nil) }, nil
+	return func(key []byte) int { return m.Match(key, captures) }, err
 }
 
 // Compile parses the patterns and compiles keywright's matcher.

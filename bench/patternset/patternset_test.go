@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/keywright/keywright/bench/keygen"
 )
 
 // Every key matches the regexp of its own pattern and of no other one: the
@@ -60,7 +62,7 @@ func TestPatternsAreDistinctAndKeysAboutFortyBytes(t *testing.T) {
 
 func TestRegexpOfHashTag(t *testing.T) {
 	const want = `auth:item:\{(0|-?[1-9][0-9]*)\}:stock`
-	if got := asRegexp("auth:item:{#{id}}:stock"); got != want {
+	if got := asRegexp(keygen.MustParse("auth:item:{#{id}}:stock", makers)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

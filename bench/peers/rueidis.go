@@ -49,22 +49,17 @@ func appendDetails(to rueidis.Commands, b rueidis.Builder, l Load, key string) r
 }
 
 func (t *Tally) readDetails(replies []rueidis.RedisResult, l Load) error {
-	perKey := 2
-	if l.Memory {
-		perKey = 3
-	}
 	for i, reply := range replies {
-		if i%perKey != 2 {
-			if err := reply.Error(); err != nil {
-				return err
-			}
-			continue
-		}
-		bytes, err := reply.AsInt64()
-		if err != nil {
+		if err := reply.Error(); err != nil {
 			return err
 		}
-		t.Bytes += bytes
+		if l.Memory && i%3 == 2 {
+			bytes, err := reply.AsInt64()
+			if err != nil {
+				return err
+			}
+			t.Bytes += bytes
+		}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 type Report struct {
 	Title  string   `json:"title"`
 	Notes  []string `json:"notes,omitempty"`
-	Tables []Table  `json:"tables"`
+	Tables []*Table `json:"tables"`
 	Goals  []Goal   `json:"goals"`
 }
 
@@ -104,37 +104,47 @@ func Median[T int64 | float64 | time.Duration](values []T) T {
 	return values[len(values)/2]
 }
 
-// Part represents some tables and goals of a command, which can be had without the others.
-type Part struct {
-	Name string
-	Run  func(context.Context) ([]Table, []Goal, error)
+// Table adds an empty table, and returns it for its rows.
+func (r *Report) Table(title string, columns ...string) *Table {
+	t := &Table{Title: title, Columns: columns}
+	r.Tables = append(r.Tables, t)
+	return t
 }
 
-// Run adds the parts that only names, separated by commas; "": all of them. A name
-// that no part has is an error, before anything runs.
-func (r *Report) Run(ctx context.Context, only string, parts ...Part) error {
-	var names []string
+// AtLeast adds a goal whose value must not be below its bound.
+func (r *Report) AtLeast(bound, value float64, what string, args ...any) {
+	r.Goals = append(r.Goals, Goal{fmt.Sprintf(what, args...), value, bound, true})
+}
+
+// AtMost adds a goal whose value must not be above its bound.
+func (r *Report) AtMost(bound, value float64, what string, args ...any) {
+	r.Goals = append(r.Goals, Goal{fmt.Sprintf(what, args...), value, bound, false})
+}
+
+// Part represents some tables and goals of a program, which can be had without the others.
+type Part struct {
+	Name string
+	Run  func(context.Context, *Report) error
+}
+
+// Names lists those of parts.
+func Names(parts []Part) (names []string) {
 	for _, p := range parts {
 		names = append(names, p.Name)
 	}
-	wanted := names
-	if only != "" {
-		wanted = strings.Split(only, ",")
+	return names
+}
+
+// Select returns the parts that only names, separated by commas; "": all of them. A name that no part has is an error.
+func Select(parts []Part, only string) (selected []Part, err error) {
+	if only == "" {
+		return parts, nil
 	}
+	wanted, names := strings.Split(only, ","), Names(parts)
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("-only %q: there is %s", name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("-only %q: there is %s", name, strings.Join(names, ", "))
 		}
 	}
-	for _, p := range parts {
-		if !slices.Contains(wanted, p.Name) {
-			continue
-		}
-		tables, goals, err := p.Run(ctx)
-		r.Tables, r.Goals = append(r.Tables, tables...), append(r.Goals, goals...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return !slices.Contains(wanted, p.Name) }), nil
 }

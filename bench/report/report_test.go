@@ -1,20 +1,18 @@
 package report
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 )
 
 func TestPrint(t *testing.T) {
 	r := &Report{Title: "Speed", Notes: []string{"two cores"}}
-	table := Table{Title: "Rows", Columns: []string{"what", "n"}}
+	table := r.Table("Rows", "what", "n")
 	table.Add("a", 1)
 	table.Add("longer", 2.5)
-	r.Tables = append(r.Tables, table)
-	r.Goals = []Goal{{"wall", 1.1, 1.15, false}, {"rate", 9, 10, true}}
+	r.AtMost(1.15, 1.1, "wall")
+	r.AtLeast(10, 9, "ra%s", "te")
 	var out strings.Builder
 	if err := r.Print(&out, false); err != nil {
 		t.Fatal(err)
@@ -45,25 +43,15 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
-	part := func(name string, err error) Part {
-		return Part{name, func(context.Context) ([]Table, []Goal, error) { return []Table{{Title: name}}, nil, err }}
-	}
-	for _, c := range []struct{ only, made, fails string }{
+func TestSelect(t *testing.T) {
+	parts := []Part{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	for _, c := range []struct{ only, selected, fails string }{
 		{"", "abc", ""}, {"c,a", "ac", ""}, {"b", "b", ""}, {"a,d", "", `-only "d": there is a, b, c`},
 	} {
-		var r Report
-		err := r.Run(t.Context(), c.only, part("a", nil), part("b", nil), part("c", nil))
-		made := ""
-		for _, table := range r.Tables {
-			made += table.Title
+		selected, err := Select(parts, c.only)
+		if got := strings.Join(Names(selected), ""); got != c.selected ||
+			fmt.Sprint(err) != c.fails && (err != nil || c.fails != "") {
+			t.Errorf("-only %q: %q, %v", c.only, got, err)
 		}
-		if made != c.made || fmt.Sprint(err) != c.fails && (err != nil || c.fails != "") {
-			t.Errorf("-only %q: %q, %v", c.only, made, err)
-		}
-	}
-	var r Report
-	if err := r.Run(t.Context(), "", part("a", io.EOF), part("b", nil)); err != io.EOF || len(r.Tables) != 1 {
-		t.Errorf("%v, %d tables", err, len(r.Tables))
 	}
 }

@@ -3,24 +3,45 @@ package turns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/bench/report"
 )
 
 // Rounds are compared with themselves, whatever was computed before: in the
 // second round the machine is ten times as slow, for both.
 func TestRatioIsTakenWithinTheRound(t *testing.T) {
-	a, b := []float64{200, 20, 210}, []float64{100, 10, 70}
-	if m := Median(a); m != 200 {
-		t.Errorf("median %v, want 200", m)
+	itself := func(v float64) float64 { return v }
+	runs := &Runs[float64]{[]string{"a", "b"}, [][]float64{{200, 20, 210}, {100, 10, 70}}}
+	var out report.Report
+	runs.Show(&out, "t", "who", Median("median", "%.0f", itself), Least("least", "%.0f", itself),
+		Most("most", "%.0f", itself), Sum("sum", "%.0f", itself), List("all", "%.0f", itself),
+		Versus("÷ b", "%.1f", itself, runs.All[1]).AtLeast(1, "a ÷ b"))
+	if got := fmt.Sprint(out.Tables[0].Columns, out.Tables[0].Rows, out.Goals); got !=
+		"[who median least most sum all ÷ b] [[a 200 20 210 430 200 20 210 2.0] [b 70 10 100 180 100 10 70 1.0]] [{a ÷ b 2 1 true}]" {
+		t.Error(got)
 	}
-	if r := Ratio(a, b); r != 2 {
-		t.Errorf("ratio %v, want 2", r)
+	if runs.All[0][0] != 200 || runs.All[0][1] != 20 {
+		t.Errorf("the rounds were sorted: %v", runs.All)
 	}
-	if a[0] != 200 || a[1] != 20 {
-		t.Errorf("the rounds were sorted: %v", a)
+}
+
+func TestEach(t *testing.T) {
+	var sum atomic.Int64
+	err := Each(3, 10, func(_, i int) error {
+		if i == 9 {
+			return errors.New("no")
+		}
+		sum.Add(int64(i))
+		return nil
+	})
+	if sum.Load() != 36 || err == nil || err.Error() != "no" {
+		t.Errorf("%d, %v", sum.Load(), err)
 	}
 }
 
@@ -67,7 +88,8 @@ func TestRaceCountsAndTakesTurns(t *testing.T) {
 		return func() { order = append(order, ">") }, nil
 	}
 	all := []Contestant{{Name: "a", Do: one("a")}, {Name: "b", Do: one("b"), Size: 100, Ready: ready}}
-	r, err := Race(t.Context(), all, []int{1}, 2, time.Millisecond)
+	race := Race{Title: "t", All: all, Callers: []int{1}}
+	r, err := race.Run(t.Context(), 2, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,15 +99,17 @@ func TestRaceCountsAndTakesTurns(t *testing.T) {
 	if r.Rate(1, 1) < 10*r.Rate(0, 1) {
 		t.Errorf("a call that counts as 100: %v, one that counts as 1: %v", r.Rate(1, 1), r.Rate(0, 1))
 	}
-	if table := r.Table("t", 0); len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) {
+	var out report.Report
+	race.rates(&out, r)
+	if table := out.Tables[0]; len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) {
 		t.Errorf("%+v", table)
 	}
 }
 
 func TestRaceSaysWhoFailed(t *testing.T) {
 	broken := []Contestant{{Name: "broken", Do: func(context.Context, int, int) error { return errors.New("no") }}}
-	if _, err := Race(t.Context(), broken, []int{2}, 1, time.Minute); err == nil ||
-		err.Error() != "broken with 2 goroutines: no" {
+	if _, err := (Race{All: broken, Callers: []int{2}}).Run(t.Context(), 1, time.Minute); err == nil ||
+		err.Error() != "with 2 goroutines: broken: no" {
 		t.Error(err)
 	}
 }

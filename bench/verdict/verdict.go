@@ -59,16 +59,14 @@ func Audit(stdout []byte, truth *dataset.Manifest) error {
 		return fmt.Errorf("the audit is incomplete: %v", r.Incomplete)
 	}
 	differences := truth.Diff(r.observed())
-	for code, n := range r.byCode() {
-		if code == "KW516" { // of groups of undeclared keys, which are counted as those
-			if n > truth.Undeclared {
-				differences = append(differences, fmt.Sprintf("findings %s: %d keys of %d that are undeclared", code, n,
-					truth.Undeclared))
-			}
-			continue
-		}
-		if want := planted(truth, code); n != want {
-			differences = append(differences, fmt.Sprintf("findings %s: %d keys, planted %d", code, n, want))
+	want := planted(truth)
+	for code, n := range r.byCode(want) {
+		switch {
+		case code == "KW516" && n > truth.Undeclared: // of groups of undeclared keys, which are counted as those
+			differences = append(differences, fmt.Sprintf("findings %s: %d keys of %d that are undeclared", code, n,
+				truth.Undeclared))
+		case code != "KW516" && n != want[code]:
+			differences = append(differences, fmt.Sprintf("findings %s: %d keys, planted %d", code, n, want[code]))
 		}
 	}
 	if len(differences) > 0 {
@@ -100,9 +98,9 @@ func (r *auditReport) observed() dataset.Observed {
 }
 
 // byCode sums the findings; every code that must occur is there, if with 0.
-func (r *auditReport) byCode() map[string]int64 {
-	sums := map[string]int64{"KW501": 0, "KW502": 0}
-	for code := range codes {
+func (r *auditReport) byCode(must map[string]int64) map[string]int64 {
+	sums := map[string]int64{}
+	for code := range must {
 		sums[code] = 0
 	}
 	for _, f := range r.Findings {
@@ -111,12 +109,11 @@ func (r *auditReport) byCode() map[string]int64 {
 	return sums
 }
 
-func planted(truth *dataset.Manifest, code string) int64 {
-	switch code {
-	case "KW501":
-		return truth.UndeclaredOwned
-	case "KW502":
-		return truth.Undeclared - truth.UndeclaredOwned
+// planted says how many keys each code is to be found for.
+func planted(truth *dataset.Manifest) map[string]int64 {
+	keys := map[string]int64{"KW501": truth.UndeclaredOwned, "KW502": truth.Undeclared - truth.UndeclaredOwned}
+	for code, violation := range codes {
+		keys[code] = truth.Total(violation)
 	}
-	return truth.Total(codes[code])
+	return keys
 }

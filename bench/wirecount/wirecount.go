@@ -17,8 +17,13 @@ type Counter struct{ calls atomic.Int64 }
 // among them.
 func (c *Counter) Calls() int64 { return c.calls.Load() }
 
-// Wrap counts what is written to the connection.
-func (c *Counter) Wrap(conn net.Conn) net.Conn { return &counted{Conn: conn, sum: c} }
+// Wrap counts what is written to a connection that a dialer returns; no counter counts nothing.
+func (c *Counter) Wrap(conn net.Conn, err error) (net.Conn, error) {
+	if c == nil || err != nil {
+		return conn, err
+	}
+	return &counted{Conn: conn, sum: c}, nil
+}
 
 type counted struct {
 	net.Conn

@@ -33,7 +33,10 @@ func TestConnectionsAreSummed(t *testing.T) {
 	for range 2 {
 		ours, theirs := net.Pipe()
 		go io.Copy(io.Discard, theirs)
-		conn := c.Wrap(ours)
+		conn, err := c.Wrap(ours, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := io.Copy(conn, strings.NewReader(requests)); err != nil {
 			t.Fatal(err)
 		}
@@ -41,5 +44,11 @@ func TestConnectionsAreSummed(t *testing.T) {
 	}
 	if c.Calls() != 8 {
 		t.Errorf("%d calls, want 8", c.Calls())
+	}
+	var none *Counter
+	for _, counter := range []*Counter{none, &c} {
+		if conn, err := counter.Wrap(nil, io.EOF); conn != nil || err != io.EOF {
+			t.Errorf("what was not dialled: %v, %v", conn, err)
+		}
 	}
 }

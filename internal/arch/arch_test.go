@@ -92,7 +92,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 		{"testing is for tests", "it registers flags in every program", func(dir string) bool {
 			return !Within(dir, "keywrighttest", "internal/history/historytest", "internal/mutation", "internal/harm",
 				"internal/gate", "internal/expect", "internal/servertest", "internal/declared", "examples/internal/sitetest",
-				"apply/internal/applytest")
+				"apply/internal/applytest", "bench/harness/harnesstest")
 		}, func(p string) bool { return p == "testing" }},
 		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool {
 			return !slices.Contains([]string{"internal/harm", "internal/servertest",

@@ -40,8 +40,7 @@ var sameEverywhere = map[string]string{
 	"quote":      "returns a literal that holds a text, in the language of its package",
 	"identifier": "returns a legal name, made of a text",
 	"newScripts": "returns the scripts of a construct",
-	"enter":      "prepares the contestants of a benchmark",
-	"pause":      "waits for a time, or until its context ends",
+	"benchmark":  "describes a program of bench",
 }
 
 // TestOneMeaningOfAName: a name that functions of five packages have says too little, or it does the same in each.

@@ -80,6 +80,9 @@ func (v *Violation) Error() string {
 	return text + " (sent by " + v.Caller + ")"
 }
 
+// Sent reports whether the command was sent, so that it may have been applied.
+func (v *Violation) Sent() bool { return v.Done }
+
 // Options of a guard. The zero value refuses.
 type Options struct {
 	// Report receives each violation, and the command is sent: for staging. Several goroutines may call it at the same
@@ -134,8 +137,7 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 		return nil, fmt.Errorf("the patterns together are too complex to be matched: %w", err)
 	}
 	g := &Guard{options: o, matcher: m, targets: targets,
-		ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.",
-			"github.com/keywright/keywright/typed.", "github.com/keywright/keywright/kernel/guard."}, o.Ignore...)}
+		ignore: append([]string{"runtime.", "github.com/redis/rueidis", "github.com/keywright/keywright."}, o.Ignore...)}
 	g.proposes.near = keyspace.NewNear(ks)
 	g.channels, g.inner, g.scripts = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}, declaredScripts(ks)
 	for _, e := range ks.Entries {
@@ -374,23 +376,19 @@ func (g *Guard) caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		// generated: its caller is of interest
-		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") &&
-			!strings.Contains(f.Function, ".(*Keyspace).") {
-
+		if f.Function != "" && !g.ignored(&f) {
 			return fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
 		if !more {
-			return "an unknown place"
+			return "keywright itself"
 		}
 	}
 }
 
-func (g *Guard) ignored(function string) bool {
-	for _, prefix := range g.ignore {
-		if strings.HasPrefix(function, prefix) {
-			return true
-		}
-	}
-	return false
+// ignored reports whether a place on the stack is one of the clients. Of generated code the caller is of interest.
+func (g *Guard) ignored(f *runtime.Frame) bool {
+	own, ours := strings.CutPrefix(f.Function, "github.com/keywright/keywright/")
+	program := strings.HasPrefix(own, "examples/") || strings.HasPrefix(own, "cmd/") || strings.HasPrefix(own, "bench/")
+	return ours && !program && !strings.HasSuffix(f.File, "_test.go") || strings.Contains(f.Function, ".(*Keyspace).") ||
+		slices.ContainsFunc(g.ignore, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) })
 }

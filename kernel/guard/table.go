@@ -46,10 +46,11 @@ func dangerous(name string, args []string) string {
 // commands: everything else it does by scripts. All keys of a construct that keeps them in step are its own
 // besides.
 var own = map[keyspace.Construct]map[string][]string{
-	keyspace.Queue:   {"workers": {"zrem"}},
-	keyspace.Entity:  {"index": {"pexpire"}},
-	keyspace.Cache:   {"fill": {"unlink"}},
-	keyspace.Ranking: {"window": nil},
+	keyspace.Queue:     {"workers": {"zrem"}, "state": {"hdel"}},
+	keyspace.RateLimit: {"": {"unlink"}},
+	keyspace.Entity:    {"index": {"pexpire"}},
+	keyspace.Cache:     {"fill": {"unlink"}},
+	keyspace.Ranking:   {"window": nil},
 	keyspace.Topic: {"": {"xack", "xclaim", "xautoclaim", "xgroup|create", "xgroup|createconsumer", "xgroup|delconsumer"},
 		"dead": nil}, // programs of other languages consume, too; what publishes and trims is the channel's alone
 }

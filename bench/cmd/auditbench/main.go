@@ -7,109 +7,125 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/bench/contest"
 	"github.com/keywright/keywright/bench/dataset"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "auditbench:", err)
-		os.Exit(1)
-	}
+func main() { benchmark().Main() }
+
+// field represents a loaded server on which contestants run one at a time.
+type field struct {
+	*harness.Program
+	addr   string // with -child
+	asked  int    // -count
+	count  int    // COUNT of the loops' SCAN
+	binary string
+	server *live.Server
+	truth  *dataset.Manifest
+	before map[string]int64            // calls of each command until now
+	calls  map[string]map[string]int64 // of the first run of each contestant
 }
 
-type options struct {
-	keys    int
-	seed    uint64
-	rounds  int
-	servers string
-	cli     string
-	count   int
-	asJSON  bool
-	profile string
-
-	child string // this process is a contestant
-	addr  string
-}
-
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	var o options
-	flags := flag.NewFlagSet("auditbench", flag.ContinueOnError)
-	flags.IntVar(&o.keys, "keys", 1_000_000, "keys of the dataset")
-	flags.Uint64Var(&o.seed, "seed", 1, "seed of the dataset")
-	flags.IntVar(&o.rounds, "rounds", 5, "interleaved rounds")
-	flags.StringVar(&o.servers, "servers", "redis-server,valkey-server", "server binaries, one after the other")
-	flags.StringVar(&o.cli, "cli", "", "keywright binary (default: built from this tree)")
-	flags.IntVar(&o.count, "count", 0, "COUNT of the loops' SCAN (default: the mean page of the audit)")
-	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	flags.StringVar(&o.profile, "cpuprofile", "", "with -child: write a CPU profile of the contestant to this file")
-	flags.StringVar(&o.child, "child", "", "run one contestant against -addr: "+strings.Join(childNames(), ", "))
-	flags.StringVar(&o.addr, "addr", "", "with -child: host:port of a loaded server")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if o.child != "" {
-		return runChild(ctx, o, stdout)
-	}
-	return compare(ctx, o, stdout)
-}
-
-func compare(ctx context.Context, o options, stdout io.Writer) error {
-	tools, err := newTools(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer tools.remove()
-	out := &report.Report{
-		Title: fmt.Sprintf("Audit of a live server: %d keys, %d interleaved rounds", o.keys, o.rounds),
+func benchmark() *harness.Program {
+	p := &harness.Program{Name: "auditbench", Rounds: 5, Servers: harness.Both, Keys: 1_000_000, Tools: &harness.Tools{},
 		Notes: []string{
 			"every contestant is a process of its own; wall includes its start",
 			"CPU of the server is that of its main thread; ratios are medians of the rounds' ratios",
 			"the system shows no child's peak RSS below that of this program, some 12 MiB",
-		},
+		}}
+	f := &field{Program: p}
+	p.Flags.IntVar(&f.asked, "count", 0, "COUNT of the loops' SCAN (default: the mean page of the audit)")
+	p.Flags.StringVar(&f.addr, "addr", "", "with -child: host:port of a loaded server")
+	p.Child = harness.Instead{Flag: "child", Run: f.runChild,
+		Usage: "run one contestant against -addr: " + childNames}
+	p.Profile = harness.Instead{Flag: "cpuprofile",
+		Usage: "with -child: write a CPU profile of the contestant to this file"}
+	p.Title = func() string {
+		return fmt.Sprintf("Audit of a live server: %d keys, %d interleaved rounds", p.Keys, p.Rounds)
 	}
-	for binary := range strings.SplitSeq(o.servers, ",") {
-		if err := tools.onServer(ctx, out, binary); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", binary, err), out.Print(stdout, o.asJSON))
-		}
+	p.Open = func(ctx context.Context, server string) (err error) {
+		f.binary, f.calls = server, map[string]map[string]int64{}
+		f.server, f.truth, err = p.Load(ctx, server)
+		return err
 	}
-	return out.Print(stdout, o.asJSON)
+	p.Parts = []report.Part{{Name: "audit", Run: f.audits}}
+	return p
 }
 
-// onServer measures all contestants on one fresh server.
-func (t *tools) onServer(ctx context.Context, out *report.Report, binary string) error {
-	server, err := live.Start(ctx, binary)
-	if err != nil {
+// audits measures all contestants on one server. The audit runs once before the rounds; its mean page becomes the COUNT
+// of the loops.
+func (f *field) audits(ctx context.Context, out *report.Report) (err error) {
+	if f.before, err = f.server.Calls(); err != nil {
 		return err
 	}
-	defer server.Stop()
-	truth, err := dataset.Load(ctx, server.Addr, dataset.Options{Keys: t.keys, Seed: t.seed})
-	if err != nil {
+	all := f.contestants()
+	c := &contest.Contest{All: all[:1], Meter: f.server.CPU, After: f.countCalls}
+	if err := c.Run(ctx, 1); err != nil {
 		return err
 	}
-	arena := &arena{server: server, truth: truth, count: t.count}
-	all := t.contestants()
-	if err := arena.warmUp(ctx, all[0]); err != nil {
+	if f.count = f.asked; f.count == 0 {
+		f.count = max(1, f.truth.Keys/int(max(1, f.calls[auditCLI]["scan"])))
+	}
+	c.All, all[0].Samples = all, nil
+	if err := c.Run(ctx, f.Rounds); err != nil {
 		return err
 	}
-	for round := range t.rounds {
-		for i := range all {
-			if err := arena.runOnce(ctx, all[(i+round)%len(all)]); err != nil {
-				return err
-			}
+	f.show(out, c)
+	return nil
+}
+
+// countCalls keeps which commands the first run of a contestant has sent.
+func (f *field) countCalls(c *contest.Contestant) error {
+	now, err := f.server.Calls()
+	if f.calls[c.Name] == nil {
+		f.calls[c.Name] = maps.Clone(now)
+		for name, n := range f.before {
+			f.calls[c.Name][name] -= n
 		}
 	}
-	tabulate(out, binary, arena, all)
-	return nil
+	f.before = now
+	return err
+}
+
+func (f *field) show(out *report.Report, c *contest.Contest) {
+	of := map[string]*contest.Contestant{}
+	for _, who := range c.All {
+		of[who.Name] = who
+	}
+	peer := of[rueidis].Samples
+	c.ShowFigures(out, fmt.Sprintf("%s, SCAN COUNT %d in the loops", f.binary, f.count), "contestant",
+		turns.Least("wall s min", "%.2f", contest.Wall), turns.Median("median", "%.2f", contest.Wall),
+		turns.Median("server CPU s", "%.2f", contest.Server), turns.Median("client CPU s", "%.2f", contest.CPU),
+		contest.Peak, turns.Most("k keys/s", "%.0f", contest.Speed(float64(f.truth.Keys)/1e3)),
+		turns.Versus("wall × rueidis", "%.3f", contest.Wall, peer),
+		turns.Versus("server CPU × rueidis", "%.3f", contest.Server, peer))
+	t := out.Table("Commands of one run", "contestant", "calls by command")
+	for _, who := range c.All {
+		var parts []string
+		calls := f.calls[who.Name]
+		for _, name := range slices.Sorted(maps.Keys(calls)) {
+			if name != "info" && calls[name] > 0 {
+				parts = append(parts, fmt.Sprintf("%s %d", name, calls[name]))
+			}
+		}
+		t.Add(who.Name, strings.Join(parts, ", "))
+	}
+	ratio := func(a, b string) float64 { return contest.Ratio(of[a], of[b], contest.Wall) }
+	out.AtMost(1.15, ratio(auditCLI, rueidis), "%s: wall, audit ÷ rueidis loop", f.binary)
+	out.AtMost(1, contest.Ratio(of[auditCLI], of[rueidis], contest.Server), "%s: server CPU, audit ÷ rueidis loop",
+		f.binary)
+	values := ratio(valuesCLI, auditCLI)
+	out.AtMost(1.5, values, "%s: wall, audit --values ÷ audit", f.binary)
+	out.AtMost(1.1, values/ratio(valueFloor, floor),
+		"%s: wall, audit --values ÷ audit, by the same of the tuned floors", f.binary)
+	out.AtLeast(1.4, ratio(memkeys, auditCLI), "%s: wall, redis-cli --memkeys ÷ audit", f.binary)
 }

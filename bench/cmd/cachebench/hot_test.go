@@ -3,29 +3,21 @@ package main
 import (
 	"testing"
 
-	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/harness"
 )
 
 func BenchmarkHits(b *testing.B) {
-	server, err := live.Start(b.Context(), "redis-server")
-	if err != nil {
+	f := &field{Program: &harness.Program{}}
+	if err := f.open(b.Context(), harness.Redis); err != nil {
 		b.Fatal(err)
 	}
-	defer server.Stop()
-	f, err := enter(b.Context(), server.Addr)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.close()
-	if err := f.fill(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	for _, r := range races[1:] {
-		for _, c := range r.contestant {
-			b.Run(r.name+"/"+c.name, func(b *testing.B) {
+	defer f.CleanUp()
+	for _, r := range f.races()[1:] {
+		for _, c := range r.all {
+			b.Run(r.name+"/"+c.Name, func(b *testing.B) {
 				b.ReportAllocs()
 				for n := 0; b.Loop(); n++ {
-					if err := c.do(b.Context(), f, n%population); err != nil {
+					if err := c.Do(b.Context(), 0, n); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -3,20 +3,19 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	peer "github.com/go-redis/cache/v9"
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/harness"
+	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/value"
 	"github.com/maypok86/otter/v2"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/rueidis"
 )
 
 // population says how many keys there are.
@@ -39,52 +38,34 @@ func names(prefix string) []string {
 	return out
 }
 
-// field represents the clients, connected.
+// field represents the server, and what reads from it.
 type field struct {
-	raw     rueidis.Client
-	client  *keywright.Client
-	goRedis *redis.Client
+	*harness.Program
+	harness.Clients
+	server *live.Server
 
 	plain, local, tiered *cache.Cache[string]
 	peer, peerLocal      *peer.Cache
 	otter                *otter.Cache[string, string]
 }
 
-func enter(ctx context.Context, addr string) (*field, error) {
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true})
-	if err != nil {
-		return nil, err
-	}
-	client, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
-	if err != nil {
-		return nil, err
+func (f *field) open(ctx context.Context, server string) (err error) {
+	if f.server, f.Clients, err = f.Connect(ctx, server, 0); err != nil {
+		return err
 	}
 	tier, err := newOtterTier[string](2 * population)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	alone, err := otter.New(&otter.Options[string, string]{MaximumSize: 2 * population})
-	if err != nil {
-		return nil, err
+	if f.otter, err = otter.New(&otter.Options[string, string]{MaximumSize: 2 * population}); err != nil {
+		return err
 	}
-	f := &field{raw: raw, client: client, otter: alone,
-		goRedis: redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1})}
-	f.plain = cache.New(keywright.Binding{Client: client, Entry: &entry}, &text, cache.Options{})
-	f.local = cache.New(keywright.Binding{Client: client, Entry: &entry}, &text, cache.Options{Local: time.Hour})
-	f.tiered = cache.New(keywright.Binding{Client: client, Entry: &entry}, &text,
-		cache.Options{Local: time.Hour}).Use(tier)
-	f.peer = peer.New(&peer.Options{Redis: f.goRedis})
-	f.peerLocal = peer.New(&peer.Options{Redis: f.goRedis, LocalCache: peer.NewTinyLFU(2*population, time.Hour)})
-	return f, nil
-}
-
-func (f *field) close() {
-	f.raw.Close()
-	f.client.Close()
-	f.goRedis.Close()
-}
-
-func (f *field) fill(ctx context.Context) error {
+	binding := keywright.Binding{Client: f.Client, Entry: &entry}
+	f.plain = cache.New(binding, &text, cache.Options{})
+	f.local = cache.New(binding, &text, cache.Options{Local: time.Hour})
+	f.tiered = cache.New(binding, &text, cache.Options{Local: time.Hour}).Use(tier)
+	f.peer = peer.New(&peer.Options{Redis: f.GoRedis})
+	f.peerLocal = peer.New(&peer.Options{Redis: f.GoRedis, LocalCache: peer.NewTinyLFU(2*population, time.Hour)})
 	for n := range population {
 		f.otter.Set(keys[n], page)
 		if err := errors.Join(f.plain.Key(keys[n], nil).Set(ctx, page),
@@ -98,86 +79,59 @@ func (f *field) fill(ctx context.Context) error {
 // race represents one kind of hit, by each contestant in its own way. The first is ours,
 // the second what it is measured by.
 type race struct {
-	name       string
+	part, name string
 	bound      float64
-	contestant []contestant
+	all        []turns.Contestant
 }
 
-type contestant struct {
-	name string
-	do   func(ctx context.Context, f *field, n int) error
+func (f *field) races() []race {
+	const n = population
+	doCache := turns.Among("rueidis DoCache", n, func(ctx context.Context, n int) error {
+		return turns.Err(f.Raw.DoCache(ctx, f.Raw.B().Get().Key(keys[n]).Cache(), time.Hour).ToString())
+	})
+	return []race{
+		{"server", "Hit from the server", 0.95, []turns.Contestant{
+			ours("keywright", &f.plain),
+			turns.Among("rueidis GET", n, func(ctx context.Context, n int) error {
+				return turns.Err(f.Raw.Do(ctx, f.Raw.B().Get().Key(keys[n]).Build()).ToString())
+			}),
+			theirs("go-redis/cache", &f.peer)}},
+		{"tracked", "Tracked hit in the process", 0.9, []turns.Contestant{ours("keywright, Local", &f.local), doCache,
+			theirs("go-redis/cache, TinyLFU", &f.peerLocal)}},
+		{"tier", "Hit in a tier of otter", 2.5, []turns.Contestant{ours("keywright, otter tier", &f.tiered), doCache,
+			turns.Among("otter alone, without invalidation", n, func(_ context.Context, n int) error {
+				if _, ok := f.otter.GetIfPresent(keys[n]); !ok {
+					return errors.New("not there")
+				}
+				return nil
+			})}},
+	}
 }
 
-func noLoad(context.Context) (string, error) { return "", errors.New("a hit has called the loader") }
-
-func second[T any](_ T, err error) error { return err }
-
-func doCache(ctx context.Context, f *field, n int) error {
-	return second(f.raw.DoCache(ctx, f.raw.B().Get().Key(keys[n]).Cache(), time.Hour).ToString())
+func ours(name string, c **cache.Cache[string]) turns.Contestant {
+	none := func(context.Context) (string, error) { return "", errors.New("a hit has called the loader") }
+	return turns.Among(name, population, func(ctx context.Context, n int) error {
+		return turns.Err((*c).Key(keys[n], nil).GetOrLoad(ctx, none))
+	})
 }
 
-func theirs(name string, of func(f *field) *peer.Cache) contestant {
-	return contestant{name, func(ctx context.Context, f *field, n int) error {
+func theirs(name string, c **peer.Cache) turns.Contestant {
+	return turns.Among(name, population, func(ctx context.Context, n int) error {
 		var v string
-		return of(f).Get(ctx, peers[n], &v)
-	}}
+		return (*c).Get(ctx, peers[n], &v)
+	})
 }
-
-var races = []race{
-	{"Hit from the server", 0.95, []contestant{
-		{"keywright", func(ctx context.Context, f *field, n int) error {
-			return second(f.plain.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-		}},
-		{"rueidis GET", func(ctx context.Context, f *field, n int) error {
-			return second(f.raw.Do(ctx, f.raw.B().Get().Key(keys[n]).Build()).ToString())
-		}},
-		theirs("go-redis/cache", func(f *field) *peer.Cache { return f.peer }),
-	}},
-	{"Tracked hit in the process", 0.9, []contestant{
-		{"keywright, Local", func(ctx context.Context, f *field, n int) error {
-			return second(f.local.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-		}},
-		{"rueidis DoCache", doCache},
-		theirs("go-redis/cache, TinyLFU", func(f *field) *peer.Cache { return f.peerLocal }),
-	}},
-	{"Hit in a tier of otter", 2.5, []contestant{
-		{"keywright, otter tier", func(ctx context.Context, f *field, n int) error {
-			return second(f.tiered.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-		}},
-		{"rueidis DoCache", doCache},
-		{"otter alone, without invalidation", func(_ context.Context, f *field, n int) error {
-			if _, ok := f.otter.GetIfPresent(keys[n]); !ok {
-				return errors.New("not there")
-			}
-			return nil
-		}},
-	}},
-}
-
-// callers lists the numbers of goroutines.
-var callers = []int{1, 16, 128}
 
 // race lets the contestants run in turns, at each number of goroutines.
-func (f *field) race(ctx context.Context, r race, settings options) (report.Table, []report.Goal, error) {
-	all := make([]turns.Contestant, len(r.contestant))
-	for i, who := range r.contestant {
+func (f *field) race(ctx context.Context, out *report.Report, r race) error {
+	for _, who := range r.all {
 		for n := range population { // what is kept in the process is there
-			if err := who.do(ctx, f, n); err != nil {
-				return report.Table{}, nil, err
+			if err := who.Do(ctx, 0, n); err != nil {
+				return err
 			}
 		}
-		all[i] = turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
-			return who.do(ctx, f, (goroutine*7919+n)%population)
-		}}
 	}
-	rates, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice)
-	if err != nil {
-		return report.Table{}, nil, err
-	}
-	var goals []report.Goal
-	for _, n := range callers {
-		goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ %s", r.name, n, all[1].Name),
-			Value: rates.Ratio(0, 1, n), Bound: r.bound, AtLeast: true})
-	}
-	return rates.Table(r.name+", per second", 1), goals, nil
+	goal := turns.Goal{What: r.name + " @%d, keywright ÷ " + r.all[1].Name, By: 1, Bound: r.bound}
+	return turns.Race{Title: r.name + ", per second", All: r.all, Callers: turns.Callers, By: 1,
+		Goals: []turns.Goal{goal}}.Show(ctx, out, f.Rounds, f.Slice)
 }

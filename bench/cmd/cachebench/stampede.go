@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	peer "github.com/go-redis/cache/v9"
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/cache"
 	"github.com/maypok86/otter/v2"
 	"github.com/redis/go-redis/v9"
@@ -17,18 +17,24 @@ import (
 )
 
 const (
-	clients = 4
-	readers = 1000
+	processes = 4
+	readers   = 1000
 )
 
 // herd is get-or-load of one client.
 type herd func(ctx context.Context, key string, load func() (string, error)) (string, error)
 
-// breeds make a herd with a connection of its own, as a process has it.
-var breeds = []struct {
+// opener makes a herd with a connection of its own, as a process has it.
+type opener func(ctx context.Context, addr string) (herd, func(), error)
+
+type breed struct {
 	name string
-	make func(ctx context.Context, addr string) (herd, func(), error)
-}{
+	open opener
+}
+
+func (b breed) String() string { return b.name }
+
+var breeds = []breed{
 	{"keywright", func(ctx context.Context, addr string) (herd, func(), error) {
 		c, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
 		if err != nil {
@@ -73,63 +79,44 @@ var breeds = []struct {
 	}},
 }
 
-func stampedes(ctx context.Context, addr string, rounds int) (report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("A cold key: %d callers of %d clients, a loader of 20 ms, %d times", readers,
-		clients, rounds), Columns: []string{"contestant", "loads each time", "most", "all served, median ms"}}
-	var goals []report.Goal
-	for b, breed := range breeds {
-		var took []float64
-		counts, most := "", int64(0)
-		for round := range rounds {
-			loads, elapsed, err := stampede(ctx, addr, fmt.Sprintf("cache:page:cold:%d:%d", b, round), breed.make)
-			if err != nil {
-				return t, goals, fmt.Errorf("%s: %w", breed.name, err)
-			}
-			took, most = append(took, elapsed.Seconds()*1000), max(most, loads)
-			counts += fmt.Sprint(loads, " ")
-		}
-		t.Add(breed.name, counts, most, fmt.Sprintf("%.0f", report.Median(took)))
-		if b == 0 {
-			goals = append(goals, report.Goal{What: "loads of a cold key", Value: float64(most), Bound: 1})
-		}
-	}
-	return t, goals, nil
+// rush represents one time that all callers want a cold key.
+type rush struct{ loads, ms float64 }
+
+func (f *field) stampedes(ctx context.Context, out *report.Report) error {
+	const rounds = 5
+	turn := 0
+	loads := func(r rush) float64 { return r.loads }
+	return turns.Compare(out, fmt.Sprintf("A cold key: %d callers of %d clients, a loader of 20 ms, %d times", readers,
+		processes, rounds), rounds, breeds, func(b breed) (rush, error) {
+		turn++
+		return stampede(ctx, f.server.Addr, fmt.Sprintf("cache:page:cold:%d", turn), b.open)
+	}, turns.List("loads each time", "%.0f", loads), turns.Most("most", "%.0f", loads).AtMost(1, "loads of a cold key"),
+		turns.Median("all served, median ms", "%.0f", func(r rush) float64 { return r.ms }))
 }
 
-func stampede(ctx context.Context, addr, key string, breed func(context.Context, string) (herd, func(), error)) (int64,
-	time.Duration, error) {
+func stampede(ctx context.Context, addr, key string, open opener) (r rush, err error) {
 	var loads atomic.Int64
-	var failed atomic.Pointer[error]
 	load := func() (string, error) {
 		loads.Add(1)
 		time.Sleep(20 * time.Millisecond)
 		return page, nil
 	}
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for range clients {
-		get, leave, err := breed(ctx, addr)
+	var herds [processes]herd
+	for i := range herds {
+		get, leave, err := open(ctx, addr)
 		if err != nil {
-			return 0, 0, err
+			return r, err
 		}
 		defer leave()
-		for range readers / clients {
-			all.Go(func() {
-				<-start
-				if v, err := get(ctx, key, load); err != nil {
-					failed.Store(&err)
-				} else if v != page {
-					err = fmt.Errorf("%d bytes instead of %d", len(v), len(page))
-					failed.Store(&err)
-				}
-			})
-		}
+		herds[i] = get
 	}
 	began := time.Now()
-	close(start)
-	all.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, 0, *err
-	}
-	return loads.Load(), time.Since(began), nil
+	err = turns.Each(readers, readers, func(_, i int) error {
+		v, err := herds[i%processes](ctx, key, load)
+		if err == nil && v != page {
+			err = fmt.Errorf("%d bytes instead of %d", len(v), len(page))
+		}
+		return err
+	})
+	return rush{float64(loads.Load()), time.Since(began).Seconds() * 1000}, err
 }

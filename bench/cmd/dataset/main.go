@@ -7,22 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
 	"github.com/keywright/keywright/bench/dataset"
+	"github.com/keywright/keywright/bench/harness"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "dataset:", err)
-		os.Exit(1)
-	}
-}
+func main() { harness.Main("dataset", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var o dataset.Options

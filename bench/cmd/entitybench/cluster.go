@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -21,19 +20,17 @@ const clusterSlice = 500 * time.Millisecond
 // cluster races creations in a cluster whose slots the entity is spread over: of items
 // that never expire against those with a TTL. The first have a zset of open intents of
 // their own, which must not cost more than the zset of expiry times does.
-func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
-	nodes, err := live.StartCluster(ctx, f.o.server, 3)
+func (f *field) cluster(ctx context.Context, out *report.Report) error {
+	nodes, err := live.StartCluster(ctx, f.Server, 3)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	defer func() {
-		for _, s := range nodes {
-			s.Stop()
-		}
-	}()
+	for _, s := range nodes {
+		f.Cleanup(s.Stop)
+	}
 	c, err := keywright.Open(ctx, "redis+cluster://"+nodes[0].Addr, keywright.Options{})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer c.Close()
 	round := 0
@@ -44,25 +41,18 @@ func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []rep
 	dying := entity.New(binding(c, keys{"mortal:"}, mortal), spread("mortal", false))
 	forever := entity.New(binding(c, keys{"forever:"}, keywright.TTL{Policy: keywright.Forever, Text: "none"}),
 		spread("forever", true))
-	creating := func(s *entity.Store[string, item]) func(context.Context, int, int) error {
+	creating := func(s *entity.Store[string, item]) operation {
 		return func(ctx context.Context, g, n int) error {
 			t := itemOf(g+clusterCallers*round, n, 0) // items are made once
-			_, err := s.Create(ctx, t.ID, t)
-			return err
+			return turns.Err(s.Create(ctx, t.ID, t))
 		}
 	}
-	all := []turns.Contestant{
-		{Name: "items that never expire", Do: creating(forever), Ready: ready},
-		{Name: "items with a TTL", Do: creating(dying), Ready: ready},
-	}
-	rates, err := turns.Race(ctx, all, []int{clusterCallers}, f.o.rounds, max(f.o.slice, clusterSlice))
-	if err != nil {
-		return nil, nil, fmt.Errorf("creations in a cluster: %w", err)
-	}
-	goal := report.Goal{What: fmt.Sprintf("Create in a cluster @%d, never expire ÷ with a TTL", clusterCallers),
-		Value: rates.Ratio(0, 1, clusterCallers), Bound: 0.7, AtLeast: true}
-	return []report.Table{rates.Table("Create in a cluster of three, over its slots, per second by goroutines", 1)},
-		[]report.Goal{goal}, nil
+	race := turns.Race{Title: "Create in a cluster of three, over its slots, per second by goroutines",
+		Callers: []int{clusterCallers}, By: 1, All: []contestant{
+			{Name: "items that never expire", Do: creating(forever), Ready: ready},
+			{Name: "items with a TTL", Do: creating(dying), Ready: ready}},
+		Goals: []turns.Goal{{What: "Create in a cluster @%d, never expire ÷ with a TTL", By: 1, Bound: 0.7}}}
+	return race.Show(ctx, out, f.Rounds, max(f.Slice, clusterSlice))
 }
 
 // spread returns the entity with its books in one slot and all else in others.

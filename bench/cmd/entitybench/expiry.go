@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/entity"
 	"github.com/redis/rueidis"
 )
@@ -22,9 +25,8 @@ type remains struct{ ids, bytes int64 }
 // left counts what the keys of one way hold: members of sets and fields of
 // hashes that are no items.
 func (f *field) left(ctx context.Context, empty int64) (r remains, err error) {
-	raw := f.bare.Client
 	for cursor := uint64(0); ; {
-		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Count(1000).Build()).AsScanEntry()
+		page, err := f.Raw.Do(ctx, f.Raw.B().Scan().Cursor(cursor).Count(1000).Build()).AsScanEntry()
 		if err != nil {
 			return r, err
 		}
@@ -43,18 +45,14 @@ func (f *field) left(ctx context.Context, empty int64) (r remains, err error) {
 	return r, err
 }
 
+// size returns how many members or fields a key has.
 func (f *field) size(ctx context.Context, key string) (int64, error) {
-	raw := f.bare.Client
-	kind, err := raw.Do(ctx, raw.B().Type().Key(key).Build()).ToString()
-	if err != nil {
+	kind, err := f.Raw.Do(ctx, f.Raw.B().Type().Key(key).Build()).ToString()
+	count := map[string]string{"set": "SCARD", "zset": "ZCARD", "hash": "HLEN"}[kind]
+	if err != nil || count == "" {
 		return 0, err
 	}
-	count := map[string]rueidis.Completed{"set": raw.B().Scard().Key(key).Build(),
-		"zset": raw.B().Zcard().Key(key).Build(), "hash": raw.B().Hlen().Key(key).Build()}[kind]
-	if kind == "string" || kind == "none" {
-		return 0, nil
-	}
-	return raw.Do(ctx, count).AsInt64()
+	return f.Raw.Do(ctx, f.Raw.B().Arbitrary(count).Keys(key).Build()).AsInt64()
 }
 
 func (f *field) memory() (int64, error) {
@@ -67,39 +65,41 @@ func (f *field) memory() (int64, error) {
 
 // expired waits until the server has removed the hashes of n items.
 func (f *field) expired(ctx context.Context, n int) error {
-	for end := time.Now().Add(f.o.limit); time.Now().Before(end) && ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("%d items have not expired within %v", n, f.limit))
+	defer cancel()
+	err := live.Until(ctx, 100*time.Millisecond, func() (bool, error) {
 		info, err := f.server.Info("stats")
-		if err != nil {
-			return err
-		}
-		if gone, _ := strconv.Atoi(info["expired_keys"]); gone >= n {
-			return nil
-		}
-	}
-	return fmt.Errorf("%d items have not expired within %v", n, f.o.limit)
+		gone, _ := strconv.Atoi(info["expired_keys"])
+		return gone >= n, err
+	})
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 // leaks lets items expire, stored in both ways, and counts what is left of them.
-func (f *field) leaks(ctx context.Context) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("%d items expire: what is left of them", f.o.items),
-		Columns: []string{"contestant", "ids", "bytes", "sweep ms"}}
+func (f *field) leaks(ctx context.Context, out *report.Report) error {
 	naive, _, err := f.leak(ctx, func(i int) error { t := itemOf(0, i, 0); return f.bare.create(ctx, &t, brief) }, nil)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	ours, took, err := f.leak(ctx, func(i int) error {
-		t := itemOf(0, i, 0)
-		return second(f.ours.Create(ctx, t.ID, t, keywright.ExpiresIn(brief)))
-	}, func() error { return second(f.ours.Sweep(ctx, entity.SweepOptions{})) })
+	ours, took, err := f.leak(ctx, f.dies(ctx),
+		func() error { return turns.Err(f.ours.Sweep(ctx, entity.SweepOptions{})) })
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
+	t := out.Table(fmt.Sprintf("%d items expire: what is left of them", f.items), "contestant", "ids", "bytes", "sweep ms")
 	t.Add("keywright, after one sweep", ours.ids, ours.bytes, took.Milliseconds())
 	t.Add("naive MULTI, rueidis", naive.ids, naive.bytes, "")
-	return []report.Table{t}, []report.Goal{
-		{What: "stale ids after one sweep, keywright", Value: float64(ours.ids), Bound: 0},
-		{What: "stale ids, naive (4 per item)", Value: float64(naive.ids), Bound: float64(4 * f.o.items), AtLeast: true},
-	}, nil
+	out.AtMost(0, float64(ours.ids), "stale ids after one sweep, keywright")
+	out.AtLeast(float64(4*f.items), float64(naive.ids), "stale ids, naive (4 per item)")
+	return nil
+}
+
+// dies creates an item that expires soon.
+func (f *field) dies(ctx context.Context) func(i int) error {
+	return func(i int) error {
+		t := itemOf(i/1000, i, 0)
+		return turns.Err(f.ours.Create(ctx, t.ID, t, keywright.ExpiresIn(brief)))
+	}
 }
 
 func (f *field) leak(ctx context.Context, create func(i int) error, sweep func() error) (r remains, took time.Duration,
@@ -109,10 +109,10 @@ func (f *field) leak(ctx context.Context, create func(i int) error, sweep func()
 	}
 	empty, err := f.memory()
 	if err == nil {
-		err = many(f.o.items, create)
+		err = many(f.items, create)
 	}
 	if err == nil {
-		err = f.expired(ctx, f.o.items)
+		err = f.expired(ctx, f.items)
 	}
 	if err == nil && sweep != nil {
 		began := time.Now()
@@ -125,39 +125,39 @@ func (f *field) leak(ctx context.Context, create func(i int) error, sweep func()
 	return r, took, err
 }
 
+// cleaner represents one way to sweep.
+type cleaner struct {
+	name  string
+	clean func(context.Context) (int, error)
+}
+
 // sweeps cleans up after many items at a rate and says what share of the
 // server's core that takes.
-func (f *field) sweeps(ctx context.Context) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("%d expiries are swept", f.o.expiries),
-		Columns: []string{"contestant", "per second", "server CPU µs per item", "% of a core per 10,000/s", "idle % before"}}
-	var goals []report.Goal
+func (f *field) sweeps(ctx context.Context, out *report.Report) error {
 	at := func(rate int) func(context.Context) (int, error) {
 		return func(ctx context.Context) (int, error) {
 			done, err := f.ours.Sweep(ctx, entity.SweepOptions{Rate: rate})
 			return done.Gone, err
 		}
 	}
-	for _, way := range []struct {
-		name  string
-		clean func(context.Context) (int, error)
-		goal  bool
-	}{
-		{"keywright, 10,000/s", at(10_000), true}, {"by hand, looks at nothing, 10,000/s", f.blind(10_000), false},
-		{"keywright, at full speed", at(1_000_000), false},
-		{"by hand, looks at nothing, at full speed", f.blind(1_000_000), false},
+	t := out.Table(fmt.Sprintf("%d expiries are swept", f.expiries),
+		"contestant", "per second", "server CPU µs per item", "% of a core per 10,000/s", "idle % before")
+	for i, way := range []cleaner{
+		{"keywright, 10,000/s", at(10_000)}, {"by hand, looks at nothing, 10,000/s", f.blind(10_000)},
+		{"keywright, at full speed", at(1_000_000)}, {"by hand, looks at nothing, at full speed", f.blind(1_000_000)},
 	} {
 		s, err := f.sweep(ctx, way.clean)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		each := (s.cpu.Seconds()/s.took.Seconds() - s.idle) * s.took.Seconds() / float64(f.o.expiries) * 1e6
-		t.Add(way.name, fmt.Sprintf("%.0f", float64(f.o.expiries)/s.took.Seconds()), fmt.Sprintf("%.2f", each),
+		each := (s.cpu.Seconds() - s.idle*s.took.Seconds()) / float64(f.expiries) * 1e6
+		t.Add(way.name, fmt.Sprintf("%.0f", float64(f.expiries)/s.took.Seconds()), fmt.Sprintf("%.2f", each),
 			fmt.Sprintf("%.1f", each), fmt.Sprintf("%.2f", 100*s.idle))
-		if way.goal {
-			goals = append(goals, report.Goal{What: "sweeper, % of a server core per 10,000 expiries/s", Value: each, Bound: 5})
+		if i == 0 {
+			out.AtMost(5, each, "sweeper, %% of a server core per 10,000 expiries/s")
 		}
 	}
-	return []report.Table{t}, goals, nil
+	return nil
 }
 
 // blind takes expired items out of the same keys by plain commands that look at
@@ -165,7 +165,7 @@ func (f *field) sweeps(ctx context.Context) ([]report.Table, []report.Goal, erro
 // same). That is the least that a sweep of them costs.
 func (f *field) blind(rate int) func(context.Context) (int, error) {
 	return func(ctx context.Context) (gone int, err error) {
-		k, raw, batch := f.own, f.bare.Client, 200
+		k, raw, batch := f.own, f.Raw, 200
 		for ctx.Err() == nil {
 			began := time.Now()
 			ids, err := raw.Do(ctx, raw.B().Zrange().Key(k.expiry()).Min("0").Max(strconv.Itoa(batch-1)).Build()).AsStrSlice()
@@ -176,7 +176,7 @@ func (f *field) blind(rate int) func(context.Context) (int, error) {
 				return gone, err
 			}
 			gone += len(ids)
-			pause(ctx, time.Duration(len(ids))*time.Second/time.Duration(rate)-time.Since(began))
+			live.Pause(ctx, time.Duration(len(ids))*time.Second/time.Duration(rate)-time.Since(began))
 		}
 		return gone, ctx.Err()
 	}
@@ -219,42 +219,25 @@ func (f *field) sweep(ctx context.Context, clean func(context.Context) (int, err
 	if err = f.renew(ctx); err != nil {
 		return s, err
 	}
-	err = many(f.o.expiries, func(i int) error {
-		t := itemOf(i/1000, i, 0)
-		return second(f.ours.Create(ctx, t.ID, t, keywright.ExpiresIn(brief)))
-	})
-	if err == nil {
-		err = f.expired(ctx, f.o.expiries)
+	if err = many(f.expiries, f.dies(ctx)); err == nil {
+		err = f.expired(ctx, f.expiries)
 	}
 	if err != nil {
 		return s, err
 	}
-	quiet, err := cpuDuring(f.server, func() (time.Duration, error) { pause(ctx, time.Second); return time.Second, nil })
-	if err != nil {
+	var idle, used costs.Costs
+	if err = idle.Count(f.server, func() error { live.Pause(ctx, time.Second); return nil }); err != nil {
 		return s, err
 	}
-	s.idle = quiet.Seconds()
-	gone := 0
-	s.cpu, err = cpuDuring(f.server, func() (time.Duration, error) {
+	err = used.Count(f.server, func() error {
 		began := time.Now()
-		gone, err = clean(ctx)
+		gone, err := clean(ctx)
 		s.took = time.Since(began)
-		return s.took, err
+		if err == nil && gone != f.expiries {
+			err = fmt.Errorf("a sweep of %d items, not %d", gone, f.expiries)
+		}
+		return err
 	})
-	if err == nil && gone != f.o.expiries {
-		err = fmt.Errorf("a sweep of %d items, not %d", gone, f.o.expiries)
-	}
+	s.idle, s.cpu = idle.Server.Seconds(), used.Server
 	return s, err
-}
-
-func cpuDuring(server *live.Server, do func() (time.Duration, error)) (time.Duration, error) {
-	before, err := server.CPU()
-	if err != nil {
-		return 0, err
-	}
-	if _, err = do(); err != nil {
-		return 0, err
-	}
-	after, err := server.CPU()
-	return after - before, err
 }

@@ -2,166 +2,108 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
-	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/bench/costs"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/entity"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/rueidis"
 )
 
-// callers lists the numbers of goroutines.
-var callers = []int{1, 16, 128}
-
-// field represents a server and its clients.
+// field represents a server with its clients, and what is asked for.
 type field struct {
-	o         options
+	*harness.Program
+	harness.Clients
+	items, expiries, callers int
+	limit                    time.Duration
+	race, what               string
+
 	server    *live.Server
 	bare      bare
 	piped     piped
-	client    *keywright.Client
 	ours      *entity.Store[string, item]
 	announced *entity.Store[string, item] // with an event of every creation
 	own       keys
 }
 
-func enter(ctx context.Context, o options) (*field, error) {
-	f := &field{o: o, own: keys{"mem:"}}
-	return f, f.open(ctx)
-}
+type contestant = turns.Contestant
 
-func (f *field) open(ctx context.Context) error {
-	server, err := live.Start(ctx, f.o.server)
-	if err != nil {
+// operation is one thing that a goroutine does for the nth time.
+type operation = func(ctx context.Context, goroutine, n int) error
+
+func (f *field) open(ctx context.Context, server string) (err error) {
+	if f.server, f.Clients, err = f.Connect(ctx, server, 0); err != nil {
 		return err
 	}
-	f.server = server
-	if f.bare.Client, err = rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{f.server.Addr},
-		DisableRetry: true}); err != nil {
-		return err
-	}
-	if f.client, err = keywright.Open(ctx, "redis://"+f.server.Addr, keywright.Options{}); err != nil {
-		return err
-	}
-	f.bare.keys = keys{"naive:"}
-	f.piped = piped{redis.NewClient(&redis.Options{Addr: f.server.Addr, PoolSize: 128, MaxRetries: -1}), f.bare.keys}
-	f.ours, f.announced = entity.New(binding(f.client, f.own, mortal), spec(f.own)),
-		entity.New(binding(f.client, f.own, mortal), announcing(f.own))
+	f.bare = bare{f.Raw, keys{"naive:"}}
+	f.piped = piped{f.GoRedis, f.bare.keys}
+	f.ours = entity.New(binding(f.Client, f.own, mortal), spec(f.own))
+	f.announced = entity.New(binding(f.Client, f.own, mortal), announcing(f.own))
 	return nil
-}
-
-func (f *field) close() {
-	f.bare.Close()
-	f.piped.Close()
-	f.client.Close()
-	f.server.Stop()
 }
 
 // renew goes on with a new server. Connections are made before it returns.
 func (f *field) renew(ctx context.Context) error {
-	f.close()
-	if err := f.open(ctx); err != nil {
+	f.CleanUp()
+	if err := f.open(ctx, f.Server); err != nil {
 		return err
 	}
 	return many(256, func(int) error { return f.piped.Ping(ctx).Err() })
 }
 
-// contestant represents one way to do an operation.
-type contestant struct {
-	name string
-	do   func(ctx context.Context, goroutine, n int) error
-}
-
-// race represents one operation, done in several ways. The first is ours, others of our own
-// may follow; by is what they are measured by.
+// race represents one operation, done in several ways.
 type race struct {
-	name     string
-	all      []contestant
-	measured []int // those of all that are to reach the bound
-	by       int
-	bound    float64
-	empty    bool // every turn begins with an empty server
-	each     int  // else: how many items a context has
-	warm     bool // everybody has read every item before
+	name string
+	turns.Race
+	each int  // how many items a context has that are there before; 0: every turn begins with an empty server
+	warm bool // everybody has read every item before
 }
 
-// run lets the contestants run in turns, and says what one operation costs.
-func (f *field) run(ctx context.Context, r race) ([]report.Table, []report.Goal, error) {
-	racing, used := make([]turns.Contestant, len(r.all)), make([]map[int]*costs.Costs, len(r.all))
-	for i, who := range r.all {
-		used[i] = map[int]*costs.Costs{}
-		racing[i] = turns.Contestant{Name: who.name, Do: who.do,
-			Ready: func(ctx context.Context, goroutines int) (func(), error) {
-				return f.ready(ctx, r.empty, goroutines, used[i])
-			}}
+// racing compares contestants, the first of which is ours, with one of them; bound 0 is no goal.
+func (f *field) racing(name string, by int, bound float64, all ...contestant) race {
+	r := race{name: name, Race: turns.Race{Title: name + ", per second by goroutines", All: all, Callers: turns.Callers,
+		By: by, Bill: "What one costs", Billed: turns.Callers, Server: func() *live.Server { return f.server }}}
+	if bound > 0 {
+		r.Goals = []turns.Goal{{What: name + " @%d, " + all[0].Name + " ÷ " + all[by].Name, By: by, Bound: bound}}
 	}
-	rates, err := turns.Race(ctx, racing, callers, f.o.rounds, f.o.slice)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", r.name, err)
-	}
-	bill := report.Table{Title: "What one costs", Columns: append([]string{"contestant", "goroutines"}, costs.Columns...)}
-	for i, who := range r.all {
-		for _, n := range callers {
-			bill.Add(append([]any{who.name, n}, used[i][n].Cells(rates.Done(i, n))...)...)
-		}
-	}
-	var goals []report.Goal
-	for _, i := range r.measured {
-		for _, n := range callers {
-			goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, %s ÷ %s", r.name, n, r.all[i].name, r.all[r.by].name),
-				Value: rates.Ratio(i, r.by, n), Bound: r.bound, AtLeast: true})
-		}
-	}
-	return []report.Table{rates.Table(r.name+", per second by goroutines", r.by), bill}, goals, nil
+	return r
 }
 
-func (f *field) ready(ctx context.Context, empty bool, goroutines int, used map[int]*costs.Costs) (func(), error) {
-	if empty {
-		if err := f.renew(ctx); err != nil {
-			return nil, err
+// show lets the contestants of some races run in turns.
+func (f *field) show(ctx context.Context, out *report.Report, races ...race) error {
+	for _, r := range races {
+		if f.race != "" && f.race != r.name {
+			continue
+		}
+		if err := f.prepare(ctx, r); err != nil {
+			return err
+		}
+		if err := r.Show(ctx, out, f.Rounds, f.Slice); err != nil {
+			return err
 		}
 	}
-	before, err := costs.Read(f.server)
-	if used[goroutines] == nil {
-		used[goroutines] = &costs.Costs{}
-	}
-	return func() {
-		if after, err := costs.Read(f.server); err == nil {
-			used[goroutines].Add(before, after)
+	return nil
+}
+
+// prepare makes the items of a race, or has it begin each turn with none.
+func (f *field) prepare(ctx context.Context, r race) error {
+	if r.each == 0 {
+		for i := range r.All {
+			r.All[i].Ready = func(ctx context.Context, _ int) (func(), error) { return func() {}, f.renew(ctx) }
 		}
-	}, err
+		return nil
+	}
+	err := f.fill(ctx, r.each)
+	for _, who := range r.All {
+		if r.warm && err == nil {
+			err = many(population, func(i int) error { return who.Do(ctx, 0, i) })
+		}
+	}
+	return err
 }
 
 // many runs do for 0…n-1 on some goroutines.
 func many(n int, do func(i int) error) error {
-	const goroutines = 64
-	errs := make([]error, goroutines)
-	var all sync.WaitGroup
-	for g := range goroutines {
-		all.Go(func() {
-			for i := g; i < n && errs[g] == nil; i += goroutines {
-				errs[g] = do(i)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return turns.Each(64, n, func(_, i int) error { return do(i) })
 }
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-func second[T any](_ T, err error) error { return err }

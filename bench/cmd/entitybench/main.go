@@ -7,75 +7,63 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/entity"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "entitybench:", err)
-		os.Exit(1)
-	}
-}
+func main() { benchmark().Main() }
 
-type options struct {
-	rounds          int
-	slice           time.Duration
-	items, expiries int
-	limit           time.Duration
-	server          string
-	only, race      string
-	asJSON          bool
-	profile, what   string
-	callers         int
-}
-
-func parse(args []string) (o options, err error) {
-	flags := flag.NewFlagSet("entitybench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 15, "interleaved rounds")
-	flags.DurationVar(&o.slice, "slice", 150*time.Millisecond, "how long a contestant runs each time")
-	flags.IntVar(&o.items, "items", 10_000, "items that expire, to see what is left")
-	flags.IntVar(&o.expiries, "expiries", 100_000, "items that expire, to be swept")
-	flags.DurationVar(&o.limit, "limit", 3*time.Minute, "items that take longer to expire fail the run")
-	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.StringVar(&o.only, "only", "", "these parts alone: writes,reads,leaks,sweeps,cluster")
-	flags.StringVar(&o.race, "race", "", "of these this race alone: Create, Get, List of 10, …")
-	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
-	flags.StringVar(&o.what, "what", "create", "what is profiled: create, save, get, cached, list10, list100, sweep")
-	flags.IntVar(&o.callers, "callers", 128, "how many goroutines are profiled")
-	return o, flags.Parse(args)
-}
-
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	o, err := parse(args)
-	if err != nil {
-		return err
-	}
-	f, err := enter(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	if o.profile != "" {
-		return f.profile(ctx, stdout)
-	}
-	out := &report.Report{Title: fmt.Sprintf("Entities on %s: %d interleaved rounds of %v", o.server, o.rounds, o.slice),
+func benchmark() *harness.Program {
+	p := &harness.Program{Name: "entitybench", Rounds: 15, Slice: 150 * time.Millisecond, Server: harness.Redis,
 		Notes: []string{
 			"a hash of six fields with a TTL, in four indexes (by hand two sets and two sorted sets); keywright's items have " +
 				"a version, too",
 			"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	err = out.Run(ctx, o.only, report.Part{Name: "writes", Run: f.writes}, report.Part{Name: "reads", Run: f.reads},
-		report.Part{Name: "leaks", Run: f.leaks}, report.Part{Name: "sweeps", Run: f.sweeps},
-		report.Part{Name: "cluster", Run: f.cluster})
-	return errors.Join(err, out.Print(stdout, o.asJSON))
+	f := &field{Program: p, own: keys{"mem:"}}
+	p.Flags.IntVar(&f.items, "items", 10_000, "items that expire, to see what is left")
+	p.Flags.IntVar(&f.expiries, "expiries", 100_000, "items that expire, to be swept")
+	p.Flags.DurationVar(&f.limit, "limit", 3*time.Minute, "items that take longer to expire fail the run")
+	p.Flags.StringVar(&f.race, "race", "", "of these this race alone: Create, Get, List of 10, …")
+	p.Flags.StringVar(&f.what, "what", "create", "what is profiled: create, save, get, cached, list10, list100, sweep")
+	p.Flags.IntVar(&f.callers, "callers", 128, "how many goroutines are profiled")
+	p.Title = func() string {
+		return fmt.Sprintf("Entities on %s: %d interleaved rounds of %v", p.Server, p.Rounds, p.Slice)
+	}
+	p.Open = f.open
+	p.Parts = []report.Part{{Name: "writes", Run: f.writes}, {Name: "reads", Run: f.reads},
+		{Name: "leaks", Run: f.leaks}, {Name: "sweeps", Run: f.sweeps}, {Name: "cluster", Run: f.cluster}}
+	p.Profile = harness.Instead{Flag: "cpuprofile", Run: f.profile,
+		Usage: "let keywright work alone, and write a CPU profile into this file"}
+	return p
+}
+
+// profile lets keywright do one thing, with many goroutines.
+func (f *field) profile(ctx context.Context, file string, stdout io.Writer) error {
+	if err := f.open(ctx, f.Server); err != nil {
+		return err
+	}
+	sweep := func(ctx context.Context, _, _ int) error {
+		return turns.Err(f.ours.Sweep(ctx, entity.SweepOptions{Rate: 1 << 30}))
+	}
+	one, known := map[string]struct {
+		each int // how many items a context has; 0: there are none
+		do   operation
+	}{"create": {0, f.creates(false)}, "save": {0, f.saves()}, "get": {10, f.get}, "cached": {10, f.cached},
+		"list10": {10, f.list(10)}, "list100": {100, f.list(100)}, "sweep": {0, sweep}}[f.what]
+	if !known {
+		return fmt.Errorf("-what %q: create, save, get, cached, list10, list100 or sweep", f.what)
+	}
+	if one.each > 0 {
+		if err := f.fill(ctx, one.each); err != nil {
+			return err
+		}
+	}
+	r := f.racing(f.what, 0, 0, contestant{Name: f.what, Do: one.do})
+	return harness.Profiled(file, func() error { return r.Profile(ctx, stdout, f.callers, 5*time.Second, "times") })
 }

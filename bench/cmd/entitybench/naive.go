@@ -94,33 +94,27 @@ func (c bare) cached(ctx context.Context, id string) (item, error) {
 	return itemFrom(m)
 }
 
-// list returns the items of a set: two round trips, and ids whose item is gone.
-func (c bare) list(ctx context.Context, index string) (out []item, gone int, err error) {
+// list returns the items of a set: two round trips.
+func (c bare) list(ctx context.Context, index string) ([]item, error) {
 	ids, err := c.Do(ctx, c.B().Smembers().Key(index).Build()).AsStrSlice()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	commands := make([]rueidis.Completed, len(ids))
 	for i, id := range ids {
 		commands[i] = c.B().Hgetall().Key(c.item(id)).Build()
 	}
-	out = make([]item, 0, len(ids))
-	for _, r := range c.DoMulti(ctx, commands...) {
+	out := make([]item, len(ids))
+	for i, r := range c.DoMulti(ctx, commands...) {
 		m, err := r.AsStrMap()
-		if err != nil {
-			return nil, 0, err
+		if err == nil {
+			out[i], err = itemFrom(m)
 		}
-		t, err := itemFrom(m)
-		switch err {
-		case nil:
-			out = append(out, t)
-		case errGone:
-			gone++
-		default:
-			return nil, 0, err
+		if err != nil {
+			return nil, err
 		}
 	}
-	return out, gone, nil
+	return out, nil
 }
 
 // piped represents the same over go-redis as the page of the example has it: a pipeline,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/entity"
 )
 
@@ -22,7 +23,7 @@ func (f *field) fill(ctx context.Context, each int) error {
 	return many(population, func(i int) error {
 		t := itemOf(0, i, 0)
 		t.Context = "ctx" + strconv.Itoa(i%(population/each))
-		return errors.Join(f.bare.create(ctx, &t, ttl), second(f.ours.Create(ctx, t.ID, t)))
+		return errors.Join(f.bare.create(ctx, &t, ttl), turns.Err(f.ours.Create(ctx, t.ID, t)))
 	})
 }
 
@@ -30,64 +31,46 @@ func id(g, n int) string { return itemOf(0, (g*7919+n)%population, 0).ID }
 
 // reads races reads of one item, from the server and from the process, and lists
 // of 10 and of 100.
-func (f *field) reads(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
-	races := []race{
-		{name: "Get", each: 10, by: 1, measured: []int{0}, bound: 0.95, all: []contestant{
-			{"keywright", func(ctx context.Context, g, n int) error { return second(f.ours.Get(ctx, id(g, n))) }},
-			{"HGETALL, rueidis", func(ctx context.Context, g, n int) error { return second(f.bare.get(ctx, id(g, n))) }},
-		}},
-		{name: "Cached get", each: 10, warm: true, by: 1, measured: []int{0}, bound: 0.9, all: []contestant{
-			{"keywright", func(ctx context.Context, g, n int) error { return second(f.ours.Cached(ctx, id(g, n), time.Hour)) }},
-			{"DoCache of HGETALL, rueidis",
-				func(ctx context.Context, g, n int) error { return second(f.bare.cached(ctx, id(g, n))) }},
-		}},
-		f.listing(10), f.listing(100),
-	}
-	for _, r := range races {
-		if f.o.race != "" && f.o.race != r.name {
-			continue
-		}
-		if err := f.prepare(ctx, r); err != nil {
-			return tables, goals, err
-		}
-		some, more, err := f.run(ctx, r)
-		if err != nil {
-			return tables, goals, err
-		}
-		tables, goals = append(tables, some...), append(goals, more...)
-	}
-	return tables, goals, nil
+func (f *field) reads(ctx context.Context, out *report.Report) error {
+	get := f.racing("Get", 1, 0.95, contestant{Name: "keywright", Do: f.get},
+		contestant{Name: "HGETALL, rueidis",
+			Do: func(ctx context.Context, g, n int) error { return turns.Err(f.bare.get(ctx, id(g, n))) }})
+	cached := f.racing("Cached get", 1, 0.9, contestant{Name: "keywright", Do: f.cached},
+		contestant{Name: "DoCache of HGETALL, rueidis",
+			Do: func(ctx context.Context, g, n int) error { return turns.Err(f.bare.cached(ctx, id(g, n))) }})
+	get.each, cached.each, cached.warm = 10, 10, true
+	return f.show(ctx, out, get, cached, f.listing(10), f.listing(100))
 }
 
-// prepare makes the items of a race.
-func (f *field) prepare(ctx context.Context, r race) error {
-	err := f.fill(ctx, r.each)
-	for _, who := range r.all {
-		if r.warm && err == nil {
-			err = many(population, func(i int) error { return who.do(ctx, 0, i) })
-		}
-	}
-	return err
+func (f *field) get(ctx context.Context, g, n int) error { return turns.Err(f.ours.Get(ctx, id(g, n))) }
+
+func (f *field) cached(ctx context.Context, g, n int) error {
+	return turns.Err(f.ours.Cached(ctx, id(g, n), time.Hour))
 }
 
 // listing returns lists of so many items by their context.
 func (f *field) listing(each int) race {
-	index := func(g, n int) string { return "ctx" + strconv.Itoa((g*31+n)%(population/each)) }
-	check := func(got int, err error) error {
-		if err == nil && got != each {
-			err = fmt.Errorf("a list of %d items", got)
-		}
-		return err
+	r := f.racing(fmt.Sprintf("List of %d", each), 1, 0.85, contestant{Name: "keywright", Do: f.list(each)},
+		contestant{Name: "SMEMBERS + HGETALL, rueidis", Do: func(ctx context.Context, g, n int) error {
+			items, err := f.bare.list(ctx, f.bare.context(contextOf(g, n, each)))
+			return listed(len(items), each, err)
+		}})
+	r.each, r.warm = each, true
+	return r
+}
+
+func (f *field) list(each int) operation {
+	return func(ctx context.Context, g, n int) error {
+		page, err := f.ours.List(ctx, entity.Query[item]{Of: f.ours.By("context", contextOf(g, n, each))})
+		return listed(len(page.Items), each, err)
 	}
-	return race{name: fmt.Sprintf("List of %d", each), each: each, warm: true, by: 1, measured: []int{0}, bound: 0.85,
-		all: []contestant{
-			{"keywright", func(ctx context.Context, g, n int) error {
-				page, err := f.ours.List(ctx, entity.Query[item]{Of: f.ours.By("context", index(g, n))})
-				return check(len(page.Items), err)
-			}},
-			{"SMEMBERS + HGETALL, rueidis", func(ctx context.Context, g, n int) error {
-				items, _, err := f.bare.list(ctx, f.bare.context(index(g, n)))
-				return check(len(items), err)
-			}},
-		}}
+}
+
+func contextOf(g, n, each int) string { return "ctx" + strconv.Itoa((g*31+n)%(population/each)) }
+
+func listed(got, each int, err error) error {
+	if err == nil && got != each {
+		err = fmt.Errorf("a list of %d items", got)
+	}
+	return err
 }

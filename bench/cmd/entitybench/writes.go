@@ -5,81 +5,77 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/entity"
 )
 
 // writes races creations, updates that move an item to other indexes, and
 // deletions. The project has a goal for creations alone; the others' ratios are
 // in their tables.
-func (f *field) writes(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
-	for _, r := range []race{
-		{name: "Create", by: 1, measured: []int{0}, bound: 0.8, empty: true, all: []contestant{
-			{"keywright", func(ctx context.Context, g, n int) error { return f.create(ctx, f.ours, g, n) }},
-			{"naive MULTI, rueidis",
-				func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.bare.create(ctx, &t, ttl) }},
-			{"pipeline, go-redis",
-				func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.piped.create(ctx, &t) }},
-		}},
-		{name: "Create, with an event", by: 1, empty: true, all: []contestant{
-			{"keywright", func(ctx context.Context, g, n int) error { return f.create(ctx, f.announced, g, n) }},
-			{"naive MULTI, rueidis", func(ctx context.Context, g, n int) error {
-				t := itemOf(g, n, 0)
-				return f.bare.create(ctx, &t, ttl, f.bare.announce(&t))
-			}},
-			{"keywright without it", func(ctx context.Context, g, n int) error { return f.create(ctx, f.ours, g, n) }},
-		}},
-		{name: "Update of an indexed field", by: 2, empty: true, all: []contestant{
-			{"keywright, Save of what it has", f.saves()},
-			{"keywright, Update", f.updates()},
-			{"naive MULTI, rueidis", f.naiveUpdates(false)},
-			{"naive, read first", f.naiveUpdates(true)},
-		}},
-		{name: "Create and delete", by: 2, empty: true, all: []contestant{
-			{"keywright, DeleteItem of what it has", func(ctx context.Context, g, n int) error {
+func (f *field) writes(ctx context.Context, out *report.Report) error {
+	return f.show(ctx, out,
+		f.racing("Create", 1, 0.8,
+			contestant{Name: "keywright", Do: f.creates(false)},
+			contestant{Name: "naive MULTI, rueidis", Do: f.naive(false)},
+			contestant{Name: "pipeline, go-redis",
+				Do: func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.piped.create(ctx, &t) }}),
+		f.racing("Create, with an event", 1, 0,
+			contestant{Name: "keywright", Do: f.creates(true)},
+			contestant{Name: "naive MULTI, rueidis", Do: f.naive(true)},
+			contestant{Name: "keywright without it", Do: f.creates(false)}),
+		f.racing("Update of an indexed field", 2, 0,
+			contestant{Name: "keywright, Save of what it has", Do: f.saves()},
+			contestant{Name: "keywright, Update", Do: f.update},
+			contestant{Name: "naive MULTI, rueidis", Do: f.naiveUpdates(false)},
+			contestant{Name: "naive, read first", Do: f.naiveUpdates(true)}),
+		f.racing("Create and delete", 2, 0,
+			contestant{Name: "keywright, DeleteItem of what it has", Do: func(ctx context.Context, g, n int) error {
 				t := itemOf(g, n, 0)
 				made, err := f.ours.Create(ctx, t.ID, t)
 				if err != nil {
 					return err
 				}
-				return second(f.ours.DeleteItem(ctx, made))
+				return turns.Err(f.ours.DeleteItem(ctx, made))
 			}},
-			{"keywright, Delete", func(ctx context.Context, g, n int) error {
-				t := itemOf(g, n, 0)
-				if err := f.create(ctx, f.ours, g, n); err != nil {
+			contestant{Name: "keywright, Delete", Do: func(ctx context.Context, g, n int) error {
+				if err := f.creates(false)(ctx, g, n); err != nil {
 					return err
 				}
-				return second(f.ours.Delete(ctx, t.ID))
+				return turns.Err(f.ours.Delete(ctx, itemOf(g, n, 0).ID))
 			}},
-			{"naive MULTI, rueidis", func(ctx context.Context, g, n int) error {
+			contestant{Name: "naive MULTI, rueidis", Do: func(ctx context.Context, g, n int) error {
 				t := itemOf(g, n, 0)
 				if err := f.bare.create(ctx, &t, ttl); err != nil {
 					return err
 				}
 				return f.bare.remove(ctx, &t)
-			}},
-		}},
-	} {
-		if f.o.race != "" && f.o.race != r.name {
-			continue
-		}
-		some, more, err := f.run(ctx, r)
-		if err != nil {
-			return tables, goals, err
-		}
-		tables, goals = append(tables, some...), append(goals, more...)
-	}
-	return tables, goals, nil
+			}}))
 }
 
-func (f *field) create(ctx context.Context, s *entity.Store[string, item], g, n int) error {
-	t := itemOf(g, n, 0)
-	return second(s.Create(ctx, t.ID, t))
+func (f *field) creates(announced bool) operation {
+	return func(ctx context.Context, g, n int) error {
+		t, s := itemOf(g, n, 0), f.ours // every turn has stores of its own
+		if announced {
+			s = f.announced
+		}
+		return turns.Err(s.Create(ctx, t.ID, t))
+	}
+}
+
+func (f *field) naive(announced bool) operation {
+	return func(ctx context.Context, g, n int) error {
+		t := itemOf(g, n, 0)
+		if !announced {
+			return f.bare.create(ctx, &t, ttl)
+		}
+		return f.bare.create(ctx, &t, ttl, f.bare.announce(&t))
+	}
 }
 
 // Each goroutine updates one item of its own, again and again. The server is
 // empty when a turn begins: the first makes the item.
 
-func (f *field) saves() func(ctx context.Context, g, n int) error {
+func (f *field) saves() operation {
 	var had sync.Map
 	return func(ctx context.Context, g, n int) (err error) {
 		t := itemOf(g, 0, n)
@@ -96,17 +92,15 @@ func (f *field) saves() func(ctx context.Context, g, n int) error {
 	}
 }
 
-func (f *field) updates() func(ctx context.Context, g, n int) error {
-	return func(ctx context.Context, g, n int) error {
-		t := itemOf(g, 0, n)
-		if n == 0 {
-			return second(f.ours.Create(ctx, t.ID, t))
-		}
-		return second(f.ours.Update(ctx, t.ID, setKind.Set(t.Kind), setPriority.Set(t.Priority)))
+func (f *field) update(ctx context.Context, g, n int) error {
+	t := itemOf(g, 0, n)
+	if n == 0 {
+		return turns.Err(f.ours.Create(ctx, t.ID, t))
 	}
+	return turns.Err(f.ours.Update(ctx, t.ID, setKind.Set(t.Kind), setPriority.Set(t.Priority)))
 }
 
-func (f *field) naiveUpdates(look bool) func(ctx context.Context, g, n int) error {
+func (f *field) naiveUpdates(look bool) operation {
 	return func(ctx context.Context, g, n int) (err error) {
 		t := itemOf(g, 0, n)
 		if n == 0 {

@@ -8,48 +8,56 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/lock"
 )
 
-// local lets many goroutines of one process wait for one lock: one of them gives
-// up, another lock is taken meanwhile, and then all are served. Peers have no
-// line in the process.
-func local(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("Local: %d waiters of one process, median of %d", o.local, o.shots),
-		Columns: []string{"contestant", "one gives up ms", "another lock meanwhile ms", "all are served ms",
-			"server commands per lock"}}
-	for _, mode := range []struct {
-		name   string
-		shared bool
-	}{{"keywright, writers", false}, {"keywright, readers", true}} {
-		var gone, other, served []time.Duration
-		var perLock []float64
-		for range o.shots {
-			r, err := localOnce(ctx, server, o.local, mode.shared)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", mode.name, err)
-			}
-			gone, other, served, perLock = append(gone, r.gone), append(other, r.other), append(served, r.served),
-				append(perLock, r.commands)
-		}
-		t.Add(mode.name, millis(turns.Median(gone)), millis(turns.Median(other)), millis(turns.Median(served)),
-			fmt.Sprintf("%.1f", turns.Median(perLock)))
-	}
-	return []report.Table{t}, nil, nil
+// waiting represents a way in which goroutines of one process wait for a lock.
+type waiting struct {
+	name    string
+	acquire func(l lock.Lock, ctx context.Context) (*lock.Lease, error)
 }
 
+func (w waiting) String() string { return w.name }
+
+// turn takes a lock and gives it back.
+func (w waiting) turn(ctx context.Context, l lock.Lock) error {
+	lease, err := w.acquire(l, ctx)
+	if err != nil {
+		return err
+	}
+	return lease.Release(ctx)
+}
+
+var writers = waiting{"keywright, writers", lock.Lock.Acquire}
+
+// localRun represents one time that they do.
 type localRun struct {
 	gone, other, served time.Duration
-	commands            float64
+	used                costs.Costs
 }
 
-func localOnce(ctx context.Context, server *live.Server, n int, shared bool) (r localRun, err error) {
+// locally lets many goroutines of one process wait for one lock: one of them gives
+// up, another lock is taken meanwhile, and then all are served. Peers have no
+// line in the process.
+func (f *field) locally(ctx context.Context, out *report.Report) error {
+	return turns.Compare(out, fmt.Sprintf("Local: %d waiters of one process, median of %d", f.local, f.shots), f.shots,
+		[]waiting{writers, {"keywright, readers", lock.Lock.AcquireShared}},
+		func(w waiting) (localRun, error) { return f.localOnce(ctx, w) },
+		turns.Median("one gives up ms", "%.1f", func(r localRun) float64 { return millis(r.gone) }),
+		turns.Median("another lock meanwhile ms", "%.1f", func(r localRun) float64 { return millis(r.other) }),
+		turns.Median("all are served ms", "%.1f", func(r localRun) float64 { return millis(r.served) }),
+		turns.Median("server commands per lock", "%.1f",
+			func(r localRun) float64 { return r.used.Commands / float64(f.local) }))
+}
+
+func (f *field) localOnce(ctx context.Context, w waiting) (r localRun, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	c, err := keywright.Open(ctx, "redis://"+server.Addr, keywright.Options{})
+	c, err := keywright.Open(ctx, f.server.URL(), keywright.Options{})
 	if err != nil {
 		return r, err
 	}
@@ -59,59 +67,36 @@ func localOnce(ctx context.Context, server *live.Server, n int, shared bool) (r 
 	if err != nil {
 		return r, err
 	}
-	var all sync.WaitGroup
-	errs := make(chan error, n)
-	begun := make(chan struct{}, n)
-	for range n {
-		all.Go(func() {
-			begun <- struct{}{}
-			errs <- localTurn(ctx, l, shared)
-		})
-	}
-	for range n {
-		<-begun
-	}
-	wait(ctx, settle)
+	var begun sync.WaitGroup
+	begun.Add(f.local)
+	all := make(chan error, 1)
+	go func() {
+		all <- turns.Each(f.local, f.local, func(int, int) error { begun.Done(); return w.turn(ctx, l) })
+	}()
+	begun.Wait()
+	live.Pause(ctx, settle)
 	leaving, leave := context.WithCancel(ctx)
 	left := make(chan error, 1)
 	go func() { _, err := l.Acquire(leaving); left <- err }()
-	wait(ctx, settle)
+	live.Pause(ctx, settle)
 	began := time.Now()
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		return r, fmt.Errorf("one that gives up: %w", err)
 	}
 	r.gone, began = time.Since(began), time.Now()
-	if err := localTurn(ctx, lock.Open(c, "lock:other", lock.Options{}), false); err != nil {
+	if err := writers.turn(ctx, lock.Open(c, "lock:other", lock.Options{})); err != nil {
 		return r, err
 	}
 	r.other = time.Since(began)
-	before, err := server.Commands()
-	if err != nil {
-		return r, err
-	}
-	began = time.Now()
-	if err := holder.Release(ctx); err != nil {
-		return r, err
-	}
-	all.Wait()
-	r.served = time.Since(began)
-	after, err := server.Commands()
-	r.commands = float64(after-before) / float64(n)
-	for range n {
-		err = errors.Join(err, <-errs)
-	}
-	return r, err
-}
-
-func localTurn(ctx context.Context, l lock.Lock, shared bool) error {
-	acquire := l.Acquire
-	if shared {
-		acquire = l.AcquireShared
-	}
-	lease, err := acquire(ctx)
-	if err != nil {
+	err = r.used.Count(f.server, func() error {
+		began := time.Now()
+		err := holder.Release(ctx)
+		if err == nil {
+			err = <-all
+		}
+		r.served = time.Since(began)
 		return err
-	}
-	return lease.Release(ctx)
+	})
+	return r, err
 }

@@ -7,84 +7,55 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "lockbench:", err)
-		os.Exit(1)
-	}
-}
+func main() { benchmark().Main() }
 
-type options struct {
-	rounds           int
-	slice            time.Duration
+// field represents the server, and what is asked for.
+type field struct {
+	*harness.Program
+	server           *live.Server
 	shots            int
 	clients, waiters int
 	hold, limit      time.Duration
 	rushes           int
 	steady           time.Duration
 	local            int
-	server, profile  string
-	asJSON           bool
 }
 
-func parse(args []string) (o options, err error) {
-	flags := flag.NewFlagSet("lockbench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 20, "interleaved rounds without contention")
-	flags.DurationVar(&o.slice, "slice", 100*time.Millisecond, "how long a contestant runs each time there")
-	flags.IntVar(&o.shots, "shots", 5, "interleaved rounds of one-shot")
-	flags.IntVar(&o.clients, "clients", 16, "clients with connections of their own, under contention")
-	flags.IntVar(&o.waiters, "waiters", 8, "waiters of each client")
-	flags.DurationVar(&o.hold, "hold", time.Millisecond, "how long a waiter holds the lock")
-	flags.DurationVar(&o.limit, "limit", 20*time.Second, "who has waited for so long was never served")
-	flags.IntVar(&o.rushes, "rushes", 3, "interleaved rounds of steady contention")
-	flags.DurationVar(&o.steady, "steady", 3*time.Second, "how long each of them is")
-	flags.IntVar(&o.local, "local", 40_000, "waiters of one process")
-	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.StringVar(&o.profile, "cpuprofile", "",
-		"lock and unlock with keywright alone, and write a CPU profile into this file")
-	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	return o, flags.Parse(args)
-}
+func benchmark() *harness.Program { return newField().Program }
 
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	o, err := parse(args)
-	if err != nil {
-		return err
-	}
-	server, err := live.Start(ctx, o.server)
-	if err != nil {
-		return err
-	}
-	defer server.Stop()
-	if o.profile != "" {
-		return profile(ctx, server, o.profile, stdout)
-	}
-	out := &report.Report{Title: fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs",
-		o.server, o.rounds, o.slice, o.shots, o.rushes),
-		Notes: []string{
+func newField() *field {
+	p := &harness.Program{Name: "lockbench", Rounds: 20, RoundsOf: " without contention", Slice: 100 * time.Millisecond,
+		Server: harness.Redis, Notes: []string{
 			"ratios are medians of the ratios within a round; calls are counted at the clients, server commands by INFO " +
 				"commandstats, those in scripts too"}}
-	for _, part := range []func(context.Context, *live.Server, options) ([]report.Table, []report.Goal, error){uncontended,
-		oneShot, steady, local} {
-		tables, goals, err := part(ctx, server, o)
-		if err != nil {
-			return errors.Join(err, out.Print(stdout, o.asJSON))
-		}
-		out.Tables, out.Goals = append(out.Tables, tables...), append(out.Goals, goals...)
+	f := &field{Program: p}
+	p.Flags.IntVar(&f.shots, "shots", 5, "interleaved rounds of one-shot")
+	p.Flags.IntVar(&f.clients, "clients", 16, "clients with connections of their own, under contention")
+	p.Flags.IntVar(&f.waiters, "waiters", 8, "waiters of each client")
+	p.Flags.DurationVar(&f.hold, "hold", time.Millisecond, "how long a waiter holds the lock")
+	p.Flags.DurationVar(&f.limit, "limit", 20*time.Second, "who has waited for so long was never served")
+	p.Flags.IntVar(&f.rushes, "rushes", 3, "interleaved rounds of steady contention")
+	p.Flags.DurationVar(&f.steady, "steady", 3*time.Second, "how long each of them is")
+	p.Flags.IntVar(&f.local, "local", 40_000, "waiters of one process")
+	p.Title = func() string {
+		return fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs", p.Server, p.Rounds,
+			p.Slice, f.shots, f.rushes)
 	}
-	return out.Print(stdout, o.asJSON)
+	p.Open = func(ctx context.Context, server string) (err error) {
+		f.server, err = p.Start(ctx, server)
+		return err
+	}
+	p.Parts = []report.Part{{Name: "uncontended", Run: f.uncontended}, {Name: "one-shot", Run: f.oneShot},
+		{Name: "steady", Run: f.rush}, {Name: "local", Run: f.locally}}
+	p.Profile = harness.Instead{Flag: "cpuprofile", Run: f.profile,
+		Usage: "lock and unlock with keywright alone, and write a CPU profile into this file"}
+	return f
 }

@@ -6,32 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/wirecount"
 )
 
 // Everybody gets through everything.
 func TestEverybodyRuns(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
-		"-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair",
-		"bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q:\n%s", want, out.String())
-		}
-	}
+	harnesstest.Shows(t, benchmark(),
+		"-rounds 1 -slice 10ms -shots 1 -clients 2 -waiters 2 -rushes 1 -steady 100ms -local 100", "Uncontended",
+		"One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair", "bare rueidis", "redsync", "redislock",
+		"rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers")
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"},
-		"no-such-server": {"-server", "no-such-server"}} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
+	harnesstest.Refuses(t, benchmark, nil)
 }
 
 // A lock that lets everybody in is found out.
@@ -42,23 +31,20 @@ func TestALockThatIsNoneFailsTheRun(t *testing.T) {
 	}
 	defer server.Stop()
 	open := contestant{"open door",
-		func(context.Context, string, *wirecount.Counter) (client, error) { return openDoor{}, nil }}
-	o, _ := parse([]string{"-clients", "2", "-waiters", "2", "-hold", "20ms", "-steady", "50ms"})
+		func(context.Context, string, *wirecount.Counter) (client, error) {
+			none := func(context.Context) error { return nil }
+			return client{func(string) mutex { return mutex{none, none} }, func() {}}, nil
+		}}
+	f := newField()
+	f.server, f.clients, f.waiters, f.hold, f.steady = server, 2, 2, 20*time.Millisecond, 50*time.Millisecond
 	const want = "held by two at once"
-	if _, err := drain(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := f.drain(t.Context(), open); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("one-shot: %v", err)
 	}
-	if _, err := rush(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := f.rushOnce(t.Context(), open); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("steady: %v", err)
 	}
 }
-
-type openDoor struct{}
-
-func (openDoor) close()                       {}
-func (openDoor) mutex(string) mutex           { return openDoor{} }
-func (openDoor) lock(context.Context) error   { return nil }
-func (openDoor) unlock(context.Context) error { return nil }
 
 // A waiter without a turn is counted, and is no part of the waits.
 func TestSum(t *testing.T) {
@@ -72,8 +58,8 @@ func TestSum(t *testing.T) {
 	if err != nil || s.never != 1 || len(s.waits) != 2 || s.drain != 7*time.Millisecond || s.ideal != 3*time.Millisecond {
 		t.Errorf("%+v, %v", s, err)
 	}
-	f := figuresOf([]shot{s, s, {drain: time.Second, ideal: time.Second, never: 2}})
-	if f.never != 4 || f.drain != 7*time.Millisecond {
-		t.Errorf("%+v", f)
+	runs := []shot{s, s, {drain: time.Second, ideal: time.Second, never: 2}}
+	if drain, never := shotFigures[0].Value(runs), shotFigures[6].Value(runs); never != 4 || drain != 7 {
+		t.Errorf("never served: %v, drain: %v ms", never, drain)
 	}
 }

@@ -14,36 +14,26 @@ import (
 // context that ends with the lease.
 func ours(name string, mode lock.Mode) contestant {
 	return contestant{name, func(ctx context.Context, addr string, count *wirecount.Counter) (client, error) {
-		if count == nil {
-			c, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
-			return oursClient{c, mode}, err
-		}
-		raw, err := rueidis.NewClient(rueidisOption(addr, count))
+		c, err := connect(ctx, addr, count)
 		if err != nil {
-			return nil, err
+			return client{}, err
 		}
-		return oursClient{kernel.New(raw, keywright.Options{}), mode}, nil
+		return client{func(name string) mutex {
+			var held *lock.Lease
+			l := lock.Open(c, name, lock.Options{Lease: lease, Mode: mode})
+			return mutex{func(ctx context.Context) (err error) { held, err = l.Acquire(ctx); return err },
+				func(ctx context.Context) error { return held.Release(ctx) }}
+		}, c.Close}, nil
 	}}
 }
 
-type oursClient struct {
-	*keywright.Client
-	mode lock.Mode
+func connect(ctx context.Context, addr string, count *wirecount.Counter) (*keywright.Client, error) {
+	if count == nil {
+		return keywright.Open(ctx, "redis://"+addr, keywright.Options{})
+	}
+	raw, err := rueidis.NewClient(rueidisOption(addr, count))
+	if err != nil {
+		return nil, err
+	}
+	return kernel.New(raw, keywright.Options{}), nil
 }
-
-func (c oursClient) close() { c.Client.Close() }
-func (c oursClient) mutex(name string) mutex {
-	return &oursMutex{of: lock.Open(c.Client, name, lock.Options{Lease: lease, Mode: c.mode})}
-}
-
-type oursMutex struct {
-	of   lock.Lock
-	held *lock.Lease
-}
-
-func (m *oursMutex) lock(ctx context.Context) (err error) {
-	m.held, err = m.of.Acquire(ctx)
-	return err
-}
-
-func (m *oursMutex) unlock(ctx context.Context) error { return m.held.Release(ctx) }

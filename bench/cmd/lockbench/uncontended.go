@@ -2,18 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"time"
 
-	"github.com/keywright/keywright/bench/costs"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/lock"
 )
-
-var callers = []int{1, 16, 128}
 
 // free takes part where no caller waits: the waits are never used.
 func free() []contestant {
@@ -21,45 +20,50 @@ func free() []contestant {
 		withRedsync("redsync", 128, 0), withRedislock("redislock", 128, 5), withRueidislock()}
 }
 
-// uncontended returns lock and unlock of a lock that each goroutine has for itself.
-func uncontended(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
-	var all []turns.Contestant
-	var bills []*account
-	for _, who := range free() {
-		c, err := who.open(ctx, server.Addr, nil)
+// uncontended races lock and unlock of a lock that each goroutine has for itself.
+func (f *field) uncontended(ctx context.Context, out *report.Report) error {
+	const ours, bare, redsync = 0, 2, 3
+	race, err := f.race(ctx, free()...)
+	if err != nil {
+		return err
+	}
+	race.Title, race.By = "Uncontended, lock and unlock per second, a lock for each goroutine", bare
+	race.Bill = "Uncontended, what one lock and unlock costs with 128 goroutines"
+	race.Goals = []turns.Goal{
+		{What: "uncontended @%d, keywright ÷ bare rueidis", Of: ours, By: bare, Bound: 0.75, Callers: []int{128}},
+		{What: "uncontended @%d, keywright ÷ redsync", Of: ours, By: redsync, Bound: 3, Callers: []int{128}}}
+	return race.Show(ctx, out, f.Rounds, f.Slice)
+}
+
+// race lets contestants lock and unlock. Their costs are counted at 128 goroutines.
+func (f *field) race(ctx context.Context, all ...contestant) (turns.Race, error) {
+	race := turns.Race{Callers: turns.Callers, Server: func() *live.Server { return f.server }, Billed: []int{128}}
+	for _, who := range all {
+		c, err := who.open(ctx, f.server.Addr, nil)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", who.name, err)
+			return race, fmt.Errorf("%s: %w", who.name, err)
 		}
-		defer c.close()
-		mutexes := make([]mutex, slices.Max(callers))
+		f.Cleanup(c.close)
+		mutexes := make([]mutex, slices.Max(turns.Callers))
 		for g := range mutexes {
 			mutexes[g] = c.mutex(fmt.Sprintf("lock:%d", g))
 		}
-		b := &account{server: server}
-		bills = append(bills, b)
-		all = append(all,
-			turns.Contestant{Name: who.name, Ready: b.open, Do: func(ctx context.Context, goroutine, _ int) error {
-				return once(ctx, mutexes[goroutine])
-			}})
+		race.All = append(race.All, turns.Contestant{Name: who.name,
+			Do: func(ctx context.Context, goroutine, _ int) error { return once(ctx, mutexes[goroutine]) }})
 	}
-	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
+	return race, nil
+}
+
+// profile lets keywright lock and unlock with nothing beside it, with 128 goroutines.
+func (f *field) profile(ctx context.Context, file string, stdout io.Writer) error {
+	if err := f.Open(ctx, f.Server); err != nil {
+		return err
+	}
+	race, err := f.race(ctx, free()[0])
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	bill := report.Table{Title: "Uncontended, what one lock and unlock costs with 128 goroutines",
-		Columns: append([]string{"contestant"}, costs.Columns...)}
-	for i, b := range bills {
-		if b.err != nil {
-			return nil, nil, b.err
-		}
-		bill.Add(append([]any{all[i].Name}, b.Cells(r.Done(i, billed))...)...)
-	}
-	const ours, bare, redsync = 0, 2, 3
-	return []report.Table{r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), bill},
-		[]report.Goal{
-			{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
-			{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
-		}, nil
+	return harness.Profiled(file, func() error { return race.Profile(ctx, stdout, 128, 5*time.Second, "locks") })
 }
 
 func once(ctx context.Context, m mutex) error {
@@ -67,27 +71,4 @@ func once(ctx context.Context, m mutex) error {
 		return fmt.Errorf("lock: %w", err)
 	}
 	return m.unlock(ctx)
-}
-
-// billed is the number of goroutines at which costs are counted.
-const billed = 128
-
-// account describes what a contestant has used up.
-type account struct {
-	costs.Costs
-	server *live.Server
-	err    error
-}
-
-// open counts from now on until the function that it returns is called.
-func (a *account) open(_ context.Context, goroutines int) (func(), error) {
-	if goroutines != billed {
-		return func() {}, nil
-	}
-	before, err := costs.Read(a.server)
-	return func() {
-		after, err := costs.Read(a.server)
-		a.Add(before, after)
-		a.err = errors.Join(a.err, err)
-	}, err
 }

@@ -4,49 +4,34 @@
 package main
 
 import (
-	"flag"
+	"context"
 	"fmt"
-	"io"
-	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/matchers"
 	"github.com/keywright/keywright/bench/patternset"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "matchbench:", err)
-		os.Exit(1)
-	}
-}
+func main() { benchmark().Main() }
 
-func run(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("matchbench", flag.ContinueOnError)
-	rounds := flags.Int("rounds", 7, "interleaved rounds; figures are medians of the rounds")
-	slice := flags.Duration("slice", 200*time.Millisecond, "least time of one matcher in one round")
-	asJSON := flags.Bool("json", false, "print JSON")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	runtime.LockOSThread() // CPU is counted per thread
-	out := &report.Report{
-		Title: "Matching: one goroutine, 3 % of the keys match nothing",
+func benchmark() *harness.Program {
+	p := &harness.Program{Name: "matchbench", Rounds: 7, Slice: 200 * time.Millisecond,
 		Notes: []string{"M keys/s is per second of CPU of the one thread; ratios are within a round",
-			"captures included, but for the rows \"entry only\""},
-	}
+			"captures included, but for the rows \"entry only\""}}
+	p.Title = func() string { return "Matching: one goroutine, 3 % of the keys match nothing" }
 	for _, n := range []int{28, 200, 1000} {
-		if err := measure(out, n, *rounds, *slice); err != nil {
-			return fmt.Errorf("%d patterns: %w", n, err)
-		}
+		p.Parts = append(p.Parts, report.Part{Name: fmt.Sprint(n), Run: func(_ context.Context, out *report.Report) error {
+			return measure(out, n, p.Rounds, p.Slice)
+		}})
 	}
-	if err := compileCost(out); err != nil {
-		return err
-	}
-	return out.Print(stdout, *asJSON)
+	p.Parts = append(p.Parts, report.Part{Name: "compile", Run: compileCost})
+	return p
 }
 
 // rival represents one way of matching and how it fares.
@@ -56,9 +41,11 @@ type rival struct {
 	keys   int // how many of the keys it runs through before looking at the clock
 	peer   int // index of keywright doing the same
 	find   matchers.Func
-	rates  []float64 // keys per CPU second, by round
 	allocs float64
+	turns  int
 }
+
+func (r *rival) String() string { return r.name }
 
 // Names that goals refer to.
 const (
@@ -83,6 +70,8 @@ func rivals() []*rival {
 const keyCount = 1 << 13
 
 func measure(out *report.Report, n, rounds int, slice time.Duration) error {
+	runtime.LockOSThread() // CPU is counted per thread
+	defer runtime.UnlockOSThread()
 	set := patternset.New(n)
 	keys := set.Keys(keyCount, 1)
 	all := rivals()
@@ -96,12 +85,23 @@ func measure(out *report.Report, n, rounds int, slice time.Duration) error {
 		}
 		r.allocs = r.countAllocs(keys[:r.keys])
 	}
-	for round := range rounds {
-		for _, r := range all {
-			r.rates = append(r.rates, r.rate(keys, round, slice))
-		}
+	runs, err := turns.Rounds(rounds, all, func(r *rival) (float64, error) { return r.rate(keys, slice), nil })
+	if err != nil {
+		return err
 	}
-	tabulate(out, n, set, keys, all)
+	bytes := 0
+	for _, key := range keys {
+		bytes += len(key.Name)
+	}
+	t := out.Table(fmt.Sprintf("%d patterns, keys of %.1f bytes on average", n, float64(bytes)/float64(len(keys))),
+		"matcher", "M keys/s", "best", "ns/key", "allocs/key", "keywright is × faster")
+	for i, r := range all {
+		median, best := report.Median(slices.Clone(runs.All[i])), slices.Max(runs.All[i])
+		ratio := turns.Ratio(runs.All[r.peer], runs.All[i], func(rate float64) float64 { return rate })
+		t.Add(r.name, fmt.Sprintf("%.4g", median/1e6), fmt.Sprintf("%.4g", best/1e6), fmt.Sprintf("%.4g", 1e9/median),
+			fmt.Sprintf("%.3g", r.allocs), fmt.Sprintf("%.4g", ratio))
+		goals(out, n, r.name, median, r.allocs, ratio)
+	}
 	return nil
 }
 
@@ -132,9 +132,10 @@ func (r *rival) countAllocs(keys []patternset.Key) float64 {
 
 // rate runs through slices of the keys, another one each time, until the time
 // is up.
-func (r *rival) rate(keys []patternset.Key, round int, slice time.Duration) float64 {
+func (r *rival) rate(keys []patternset.Key, slice time.Duration) float64 {
 	done, sum := 0, 0
-	from := round * r.keys % len(keys)
+	from := r.turns * r.keys % len(keys)
+	r.turns++
 	start, cpu := time.Now(), threadCPU()
 	for time.Since(start) < slice {
 		for _, key := range keys[from:min(from+r.keys, len(keys))] {
@@ -159,36 +160,4 @@ func threadCPU() time.Duration {
 		panic("matchbench: getrusage: " + err.Error()) // cannot fail with these arguments
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-func tabulate(out *report.Report, n int, set *patternset.Set, keys []patternset.Key, all []*rival) {
-	bytes := 0
-	for _, key := range keys {
-		bytes += len(key.Name)
-	}
-	t := report.Table{
-		Title:   fmt.Sprintf("%d patterns, keys of %.1f bytes on average", n, float64(bytes)/float64(len(keys))),
-		Columns: []string{"matcher", "M keys/s", "best", "ns/key", "allocs/key", "keywright is × faster"},
-	}
-	ratios := make([]float64, len(all))
-	for i, r := range all {
-		ratios[i] = r.ratio(all[r.peer])
-	}
-	for i, r := range all {
-		median := report.Median(r.rates)
-		best := r.rates[len(r.rates)-1]
-		t.Add(r.name, fmt.Sprintf("%.4g", median/1e6), fmt.Sprintf("%.4g", best/1e6),
-			fmt.Sprintf("%.4g", 1e9/median), fmt.Sprintf("%.3g", r.allocs), fmt.Sprintf("%.4g", ratios[i]))
-		out.Goals = append(out.Goals, goals(n, r, median, ratios[i])...)
-	}
-	out.Tables = append(out.Tables, t)
-}
-
-// ratio returns how much faster the peer is, as the median of the rounds.
-func (r *rival) ratio(peer *rival) float64 {
-	ratios := make([]float64, len(r.rates))
-	for i := range ratios {
-		ratios[i] = peer.rates[i] / r.rates[i]
-	}
-	return report.Median(ratios)
 }

@@ -5,17 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 	"github.com/keywright/keywright/bench/report"
 )
 
 // The benchmark runs, and its only hard gate holds: no allocation per key.
 func TestShortRun(t *testing.T) {
-	var out strings.Builder
-	if err := run([]string{"-rounds", "1", "-slice", "1ms", "-json"}, &out); err != nil {
-		t.Fatal(err)
-	}
+	out := harnesstest.Shows(t, benchmark(), "-rounds 1 -slice 1ms -json")
 	var r report.Report
-	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
 	gates := 0

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing/fstest"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
-	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -33,17 +31,22 @@ migrations:
 vars: {id: slug}
 `
 
-var moves = map[string]string{
+// kind names a kind of records.
+type kind string
+
+func (k kind) String() string { return string(k) }
+
+var moves = map[kind]string{
 	"strings": `{from: "state:/{id}", to: text, value: .}`,
 	"hashes":  `{from: "state:/{id}", to: item}`,
 }
 
 // declared returns the migration of one kind of records.
-func declared(kind string) (*record.Map, error) {
+func declared(kind kind) (*record.Map, error) {
 	text := strings.Replace(declaration, "MOVE", moves[kind], 1)
-	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if finding.Count(findings).Errors > 0 {
-		return nil, fmt.Errorf("%v", findings)
+	ks, err := harness.Declared([]byte(text))
+	if err != nil {
+		return nil, err
 	}
 	return record.Compile(ks.Migrations[0])
 }
@@ -76,6 +79,7 @@ func write(path string, records int, size int64) (err error) {
 
 // field represents a server and a migration of a folder.
 type field struct {
+	name   string
 	server *live.Server
 	client *keywright.Client
 	m      *migrate.Migration
@@ -83,8 +87,10 @@ type field struct {
 	moves  *record.Map
 }
 
+func (f *field) String() string { return f.name }
+
 // open makes a folder with records in a part that is in a phase.
-func (o options) open(ctx context.Context, server *live.Server, kind string, records int, at phase.Phase) (f *field,
+func (o *options) open(ctx context.Context, server *live.Server, kind kind, records int, at phase.Phase) (f *field,
 	err error) {
 	f = &field{server: server}
 	if f.root, err = os.MkdirTemp("", "keywright-migratebench-"); err != nil {
@@ -96,11 +102,11 @@ func (o options) open(ctx context.Context, server *live.Server, kind string, rec
 	return f, f.begin(ctx, kind, at)
 }
 
-func (f *field) begin(ctx context.Context, kind string, at phase.Phase) (err error) {
+func (f *field) begin(ctx context.Context, kind kind, at phase.Phase) (err error) {
 	if f.moves, err = declared(kind); err != nil {
 		return err
 	}
-	if f.client, err = keywright.Open(ctx, "redis://"+f.server.Addr, keywright.Options{NoCache: true}); err != nil {
+	if f.client, err = keywright.Open(ctx, f.server.URL(), keywright.Options{NoCache: true}); err != nil {
 		return err
 	}
 	f.m, err = migrate.Open(ctx, migrate.Config{Name: filepath.Base(f.root), Root: f.root, Map: f.moves, Client: f.client})

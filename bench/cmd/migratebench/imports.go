@@ -1,112 +1,114 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/redis/rueidis"
 )
 
-// imports races an import and a bare loader of the same file.
-func (o options) imports(ctx context.Context, out *report.Report) error {
-	t := report.Table{Title: "Import, records a second",
-		Columns: []string{"kind", "import", "bare loader", "ratio", "loader by script", "import ÷ it", "verify"}}
-	cost := report.Table{Title: "What one record costs", Columns: append([]string{"kind", ""}, costs.Columns...)}
-	for _, kind := range []string{"strings", "hashes"} {
-		var rates, bare, ratios, scripted, floors, verified []float64
-		var sums [4]costs.Costs
-		for range o.rounds {
-			i, v, err := o.imported(ctx, kind, &sums)
-			if err != nil {
-				return err
-			}
-			b, err := o.bare(ctx, kind, false, &sums[2])
-			if err != nil {
-				return err
-			}
-			s, err := o.bare(ctx, kind, true, &sums[3])
-			if err != nil {
-				return err
-			}
-			scripted, floors = append(scripted, s), append(floors, i/s)
-			rates, verified, bare, ratios = append(rates, i), append(verified, v), append(bare, b), append(ratios, i/b)
+// step represents one thing that is done with all records.
+type step struct {
+	rate float64 // records a second
+	costs.Costs
+}
+
+// imported represents the steps of a round, in the order of stepNames.
+type imported [4]step
+
+var stepNames = []string{"import", "verify", "bare loader", "loader by script"}
+
+func rate(i int) func(imported) float64 { return func(r imported) float64 { return r[i].rate } }
+
+// imports races an import and bare loaders of the same file.
+func (o *options) imports(ctx context.Context, out *report.Report) error {
+	kinds := []kind{"strings", "hashes"}
+	runs, err := turns.Rounds(o.Rounds, kinds, func(k kind) (r imported, err error) {
+		if err = o.imported(ctx, k, &r); err == nil {
+			err = o.bare(ctx, k, false, &r[2])
 		}
-		for i, name := range []string{"import", "verify", "bare loader", "loader by script"} {
-			cost.Add(append([]any{kind, name}, sums[i].Cells(float64(o.rounds*o.records))...)...)
+		if err == nil {
+			err = o.bare(ctx, k, true, &r[3])
 		}
-		t.Add(kind, fmt.Sprintf("%.0f", report.Median(rates)), fmt.Sprintf("%.0f", report.Median(bare)),
-			fmt.Sprintf("%.2f", report.Median(ratios)), fmt.Sprintf("%.0f", report.Median(scripted)),
-			fmt.Sprintf("%.2f", report.Median(floors)), fmt.Sprintf("%.0f", report.Median(verified)))
-		out.Goals = append(out.Goals,
-			report.Goal{What: "import of " + kind + " ÷ bare loader", Value: report.Median(ratios), Bound: 0.9, AtLeast: true},
-			report.Goal{What: "verify of " + kind + ", records a second", Value: report.Median(verified), Bound: 200_000,
-				AtLeast: true})
+		return r, err
+	})
+	if err != nil {
+		return err
 	}
-	out.Tables = append(out.Tables, t, cost)
+	ratio := turns.Median("ratio", "%.2f", func(r imported) float64 { return r[0].rate / r[2].rate })
+	verified := turns.Median("verify", "%.0f", rate(1))
+	runs.Show(out, "Import, records a second", "kind", turns.Median("import", "%.0f", rate(0)),
+		turns.Median("bare loader", "%.0f", rate(2)), ratio, turns.Median("loader by script", "%.0f", rate(3)),
+		turns.Median("import ÷ it", "%.2f", func(r imported) float64 { return r[0].rate / r[3].rate }), verified)
+	t := out.Table("What one record costs", append([]string{"kind", ""}, costs.Titles()...)...)
+	for i, k := range kinds {
+		for s, name := range stepNames {
+			var sum costs.Costs
+			for _, r := range runs.All[i] {
+				sum.Add(r[s].Costs)
+			}
+			t.Add(append([]any{k, name}, sum.Cells(float64(o.Rounds*o.records))...)...)
+		}
+		out.AtLeast(0.9, ratio.Value(runs.All[i]), "import of %s ÷ bare loader", k)
+		out.AtLeast(200_000, verified.Value(runs.All[i]), "verify of %s, records a second", k)
+	}
 	return nil
 }
 
-// timed returns how many records a second something works on, and adds what it costs.
-func (o options) timed(server *live.Server, sum *costs.Costs, do func() error) (rate float64, err error) {
-	before, err := costs.Read(server)
-	if err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	if err = do(); err != nil {
-		return 0, err
-	}
-	rate = float64(o.records) / time.Since(began).Seconds()
-	after, err := costs.Read(server)
-	sum.Add(before, after)
-	return rate, err
+// measure says how many records a second something works on, and what it costs.
+func (o *options) measure(server *live.Server, s *step, do func() error) error {
+	return s.Count(server, func() error {
+		began := time.Now()
+		err := do()
+		s.rate = float64(o.records) / time.Since(began).Seconds()
+		return err
+	})
 }
 
-// imported returns the rate of an import into an empty server, and that of a verification.
-func (o options) imported(ctx context.Context, kind string, sums *[4]costs.Costs) (imported, verified float64, err error) {
-	server, err := live.Start(ctx, o.server)
+// imported measures an import into an empty server, and a verification.
+func (o *options) imported(ctx context.Context, k kind, steps *imported) error {
+	server, err := live.Start(ctx, o.Server)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	defer server.Stop()
-	f, err := o.open(ctx, server, kind, 0, phase.DualWrite)
+	f, err := o.open(ctx, server, k, 0, phase.DualWrite)
 	defer f.close()
 	if err == nil {
 		err = write(filepath.Join(f.root, "state.json"), o.records, 0)
 	}
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	imported, err = o.timed(server, &sums[0], func() error {
+	if err := o.measure(server, &steps[0], func() error {
 		r, err := f.m.Import(ctx, "all", migrate.ImportOptions{})
 		if err == nil && r.Written != int64(o.records) {
 			err = fmt.Errorf("%+v", r)
 		}
 		return err
-	})
-	if err != nil {
-		return 0, 0, err
+	}); err != nil {
+		return err
 	}
-	verified, err = o.timed(server, &sums[1], func() error {
+	return o.measure(server, &steps[1], func() error {
 		v, err := f.m.Verify(ctx, "all", migrate.VerifyOptions{})
 		if err == nil && v.Equal != int64(o.records) {
 			err = fmt.Errorf("%+v", v)
 		}
 		return err
 	})
-	return imported, verified, err
 }
 
 // writer is the least that a script does which writes records: no epoch, no ticket and no key is
@@ -118,62 +120,48 @@ for i = 1, #KEYS do
 end
 return 1`)
 
-// bare returns the rate of a loader that does nothing but read, convert and send: a reader and two
+// bare measures a loader that does nothing but read, convert and send: a reader and two
 // connections with pipelines of 500, or with scripts that write 250 records each.
-func (o options) bare(ctx context.Context, kind string, byScript bool, sum *costs.Costs) (rate float64, err error) {
-	server, err := live.Start(ctx, o.server)
+func (o *options) bare(ctx context.Context, k kind, byScript bool, s *step) error {
+	server, err := live.Start(ctx, o.Server)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer server.Stop()
 	root, err := os.MkdirTemp("", "keywright-migratebench-")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer os.RemoveAll(root)
 	path := filepath.Join(root, "state.json")
-	m, err := declared(kind)
+	m, err := declared(k)
 	if err = errors.Join(err, write(path, o.records, 0)); err != nil {
-		return 0, err
+		return err
 	}
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer c.Close()
-	batches := make(chan rueidis.Commands, 4)
-	errs := make(chan error, 2)
-	var senders sync.WaitGroup
-	for range 2 {
-		senders.Go(func() {
-			for batch := range batches {
-				var results []rueidis.RedisResult
-				if byScript {
-					results = scripts(ctx, c, batch)
-				} else {
-					results = c.DoMulti(ctx, batch...)
-				}
-				for _, r := range results {
-					if err := r.Error(); err != nil {
-						select {
-						case errs <- err:
-						default:
-						}
-					}
+	send := func(batch rueidis.Commands) []rueidis.RedisResult { return c.DoMulti(ctx, batch...) }
+	if byScript {
+		send = func(batch rueidis.Commands) []rueidis.RedisResult { return scripts(ctx, c, batch) }
+	}
+	batches, sent := make(chan rueidis.Commands, 4), make(chan error, 1)
+	go func() {
+		sent <- turns.Each(2, 2, func(int, int) (err error) {
+			for batch := range batches { // to the end: the reader must not wait
+				for _, r := range send(batch) {
+					err = cmp.Or(err, r.Error())
 				}
 			}
+			return err
 		})
-	}
-	return o.timed(server, sum, func() error {
+	}()
+	return o.measure(server, s, func() error {
 		err := loaded(m, path, c, batches)
 		close(batches)
-		senders.Wait()
-		select {
-		case failed := <-errs:
-			err = errors.Join(err, failed)
-		default:
-		}
-		return err
+		return errors.Join(err, <-sent)
 	})
 }
 

@@ -7,72 +7,45 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/report"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "migratebench:", err)
-		os.Exit(1)
-	}
-}
+func main() { benchmark().Main() }
 
 type options struct {
+	*harness.Program
 	records int
-	rounds  int
-	slice   time.Duration
-	server  string
-	only    string
-	asJSON  bool
 	size    int64
-	child   string
-	profile string
 }
 
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	var o options
-	flags := flag.NewFlagSet("migratebench", flag.ContinueOnError)
-	flags.IntVar(&o.records, "records", 1_000_000, "records of about 220 bytes that are imported")
-	flags.IntVar(&o.rounds, "rounds", 5, "interleaved rounds")
-	flags.DurationVar(&o.slice, "slice", 500*time.Millisecond, "how long writes and reads run in each round")
-	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.StringVar(&o.only, "only", "", "these parts alone: import,write,read,plan")
-	flags.Int64Var(&o.size, "size", 2<<30, "bytes of the file that is planned")
-	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	flags.StringVar(&o.child, "child", "", "plan the file state.json of this folder, for the memory that it takes")
-	flags.StringVar(&o.profile, "profile", "",
-		"write a profile of imports and verifications to this file; -only says of what: strings or hashes")
-	if err := flags.Parse(args); err != nil {
+func benchmark() *harness.Program {
+	p := &harness.Program{Name: "migratebench", Rounds: 5, Slice: 500 * time.Millisecond, Server: harness.Redis}
+	o := &options{Program: p}
+	p.Flags.IntVar(&o.records, "records", 1_000_000, "records of about 220 bytes that are imported")
+	p.Flags.Int64Var(&o.size, "size", 2<<30, "bytes of the file that is planned")
+	p.Title = func() string {
+		return fmt.Sprintf("A migration from files: %d records, %d rounds on %s", o.records, p.Rounds, p.Server)
+	}
+	p.Parts = []report.Part{{Name: "import", Run: o.imports}, {Name: "write", Run: o.writes},
+		{Name: "read", Run: o.reads}, {Name: "plan", Run: o.plans}}
+	p.Child = harness.Instead{Flag: "child", Run: o.planned,
+		Usage: "plan the file state.json of this folder, for the memory that it takes"}
+	p.Profile = harness.Instead{Flag: "profile", Run: o.profile,
+		Usage: "write a profile of imports and verifications to this file; -only says of what: strings or hashes"}
+	return p
+}
+
+// profile runs imports and verifications of one kind.
+func (o *options) profile(ctx context.Context, file string, _ io.Writer) error {
+	return harness.Profiled(file, func() (err error) {
+		for range o.Rounds {
+			err = errors.Join(err, o.imported(ctx, kind(o.Only), &imported{}))
+		}
 		return err
-	}
-	if o.profile != "" {
-		return o.profiled(ctx, o.only)
-	}
-	if o.child != "" {
-		return planned(ctx, o, stdout)
-	}
-	out := &report.Report{
-		Title: fmt.Sprintf("A migration from files: %d records, %d rounds on %s", o.records, o.rounds, o.server)}
-	err := out.Run(ctx, o.only, report.Part{Name: "import", Run: part(o.imports)},
-		report.Part{Name: "write", Run: part(o.writes)},
-		report.Part{Name: "read", Run: part(o.reads)}, report.Part{Name: "plan", Run: part(o.plans)})
-	return errors.Join(err, out.Print(stdout, o.asJSON))
-}
-
-// part returns a part of the report, with its tables and goals.
-func part(do func(context.Context, *report.Report) error) func(context.Context) ([]report.Table, []report.Goal, error) {
-	return func(ctx context.Context) ([]report.Table, []report.Goal, error) {
-		var r report.Report
-		err := do(ctx, &r)
-		return r.Tables, r.Goals, err
-	}
+	})
 }

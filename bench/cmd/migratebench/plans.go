@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/migrate/phase"
 )
@@ -26,8 +25,8 @@ type plan struct {
 }
 
 // plans plans a file of a quarter of the size, and one of the size, each in a process.
-func (o options) plans(ctx context.Context, out *report.Report) error {
-	t := report.Table{Title: "Plan of a file", Columns: []string{"MiB", "records", "seconds", "MiB of memory"}}
+func (o *options) plans(ctx context.Context, out *report.Report) error {
+	t := out.Table("Plan of a file", "MiB", "records", "seconds", "MiB of memory")
 	var took []float64
 	var most int64
 	for _, size := range []int64{o.size / 4, o.size} {
@@ -38,13 +37,12 @@ func (o options) plans(ctx context.Context, out *report.Report) error {
 		t.Add(size>>20, p.Records, fmt.Sprintf("%.1f", p.Took.Seconds()), p.Memory>>20)
 		took, most = append(took, p.Took.Seconds()), max(most, p.Memory)
 	}
-	out.Tables = append(out.Tables, t)
-	out.Goals = append(out.Goals, report.Goal{What: "MiB of memory for a plan", Value: float64(most >> 20), Bound: 64},
-		report.Goal{What: "time of a plan ÷ four times that of a quarter", Value: took[1] / 4 / took[0], Bound: 1.25})
+	out.AtMost(64, float64(most>>20), "MiB of memory for a plan")
+	out.AtMost(1.25, took[1]/4/took[0], "time of a plan ÷ four times that of a quarter")
 	return nil
 }
 
-func (o options) plan(ctx context.Context, size int64) (p plan, err error) {
+func (o *options) plan(ctx context.Context, size int64) (p plan, err error) {
 	root, err := os.MkdirTemp("", "keywright-migratebench-")
 	if err != nil {
 		return p, err
@@ -57,7 +55,7 @@ func (o options) plan(ctx context.Context, size int64) (p plan, err error) {
 	if err != nil {
 		return p, err
 	}
-	text, err := exec.CommandContext(ctx, own, "-child", root, "-server", o.server).Output()
+	text, err := exec.CommandContext(ctx, own, "-child", root, "-server", o.Server).Output()
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
@@ -65,13 +63,12 @@ func (o options) plan(ctx context.Context, size int64) (p plan, err error) {
 }
 
 // planned plans a folder and prints what it took.
-func planned(ctx context.Context, o options, stdout io.Writer) error {
-	server, err := live.Start(ctx, o.server)
+func (o *options) planned(ctx context.Context, folder string, stdout io.Writer) error {
+	server, err := o.Start(ctx, o.Server)
 	if err != nil {
 		return err
 	}
-	defer server.Stop()
-	f := &field{server: server, root: o.child}
+	f := &field{server: server, root: folder}
 	defer func() { _ = f.m.Close(); f.client.Close() }()
 	if err := f.begin(ctx, "strings", phase.Off); err != nil {
 		return err

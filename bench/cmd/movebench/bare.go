@@ -2,16 +2,16 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/bench/wire"
 )
 
 // kept represents a key as the bare loops move it.
@@ -22,22 +22,22 @@ const count = "1000"
 
 // scan reads the names of a server, page by page; the next page is asked for together
 // with what ask appends about this one. read reads the replies to that.
-func scan(c *conn, ask func(names []any), read func(names []any) error) error {
-	c.command("SCAN", "0", "COUNT", count)
-	if err := c.flush(); err != nil {
+func scan(c *wire.Conn, ask func(names []any), read func(names []any) error) error {
+	c.Command("SCAN", "0", "COUNT", count)
+	if err := c.Flush(); err != nil {
 		return err
 	}
 	for {
-		page, err := c.value()
+		page, err := c.Value()
 		if err != nil {
 			return err
 		}
 		cursor, names := page.([]any)[0].(string), page.([]any)[1].([]any)
 		ask(names)
 		if cursor != "0" {
-			c.command("SCAN", cursor, "COUNT", count)
+			c.Command("SCAN", cursor, "COUNT", count)
 		}
-		if err := c.flush(); err != nil {
+		if err := c.Flush(); err != nil {
 			return err
 		}
 		if err := read(names); err != nil || cursor == "0" {
@@ -47,17 +47,17 @@ func scan(c *conn, ask func(names []any), read func(names []any) error) error {
 }
 
 // askWhole asks for value and expiry of keys in one step each.
-func askWhole(c *conn, names []any) {
+func askWhole(c *wire.Conn, names []any) {
 	for _, n := range names {
-		c.command("MULTI")
-		c.command("DUMP", n.(string))
-		c.command("PEXPIRETIME", n.(string))
-		c.command("EXEC")
+		c.Command("MULTI")
+		c.Command("DUMP", n.(string))
+		c.Command("PEXPIRETIME", n.(string))
+		c.Command("EXEC")
 	}
 }
 
-func readWhole(c *conn, name any) (kept, error) {
-	reply, err := c.values(4)
+func readWhole(c *wire.Conn, name any) (kept, error) {
+	reply, err := c.Values(4)
 	if err != nil {
 		return kept{}, err
 	}
@@ -65,24 +65,30 @@ func readWhole(c *conn, name any) (kept, error) {
 	return kept{name.(string), pair[0].(string), pair[1].(string)}, nil
 }
 
+// scanWhole reads all keys, page by page.
+func scanWhole(c *wire.Conn, each func(page []kept) error) error {
+	return scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
+		page := make([]kept, len(names))
+		for i, n := range names {
+			k, err := readWhole(c, n)
+			if err != nil {
+				return err
+			}
+			page[i] = k
+		}
+		return each(page)
+	})
+}
+
 // bareBackup reads all keys and writes them to a file.
-func bareBackup(ctx context.Context, o options) error {
-	c, err := dial(ctx, o.from)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func bareBackup(_ context.Context, c *wire.Conn, o loop) error {
 	f, err := os.Create(o.file)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
-	err = scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
-		for _, n := range names {
-			k, err := readWhole(c, n)
-			if err != nil {
-				return err
-			}
+	err = scanWhole(c, func(page []kept) error {
+		for _, k := range page {
 			fmt.Fprintf(out, "%d %d %s %s%s", len(k.name), len(k.dump), k.expires, k.name, k.dump)
 		}
 		return nil
@@ -91,54 +97,35 @@ func bareBackup(ctx context.Context, o options) error {
 }
 
 // bareCopy reads all keys and restores them, over two connections.
-func bareCopy(ctx context.Context, o options) error {
-	c, err := dial(ctx, o.from)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	pages := make(chan []kept, 2)
-	failed := make([]error, 2)
-	var writers sync.WaitGroup
-	for i := range failed {
-		writers.Go(func() {
-			if failed[i] = restore(ctx, o.to, pages); failed[i] != nil {
-				for range pages { // the reader must not wait
-				}
+func bareCopy(ctx context.Context, c *wire.Conn, o loop) error {
+	pages, written := make(chan []kept, 2), make(chan error, 1)
+	go func() {
+		written <- turns.Each(2, 2, func(int, int) error {
+			err := restore(ctx, o.to, pages)
+			for range pages { // after an error: the reader must not wait
 			}
+			return err
 		})
-	}
-	err = scan(c, func(names []any) { askWhole(c, names) }, func(names []any) error {
-		var page []kept
-		for _, n := range names {
-			k, err := readWhole(c, n)
-			if err != nil {
-				return err
-			}
-			page = append(page, k)
-		}
-		pages <- page
-		return nil
-	})
+	}()
+	err := scanWhole(c, func(page []kept) error { pages <- page; return nil })
 	close(pages)
-	writers.Wait()
-	return errors.Join(append(failed, err)...)
+	return errors.Join(err, <-written)
 }
 
 func restore(ctx context.Context, addr string, pages <-chan []kept) error {
-	c, err := dial(ctx, addr)
+	c, err := wire.Dial(ctx, addr)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	for page := range pages {
 		for _, k := range page {
-			c.command("RESTORE", k.name, max(k.expires, "0"), k.dump, "REPLACE", "ABSTTL")
+			c.Command("RESTORE", k.name, max(k.expires, "0"), k.dump, "REPLACE", "ABSTTL")
 		}
-		if err := c.flush(); err != nil {
+		if err := c.Flush(); err != nil {
 			return err
 		}
-		if _, err := c.values(len(page)); err != nil {
+		if _, err := c.Values(len(page)); err != nil {
 			return err
 		}
 	}
@@ -147,32 +134,24 @@ func restore(ctx context.Context, addr string, pages <-chan []kept) error {
 
 // bareVerify reads all keys from both servers and compares the bytes, and looks for names
 // that only the second one has.
-func bareVerify(ctx context.Context, o options) error {
-	a, err := dial(ctx, o.from)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	b, err := dial(ctx, o.to)
+func bareVerify(ctx context.Context, a *wire.Conn, o loop) error {
+	b, err := wire.Dial(ctx, o.to)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	same := 0
 	err = scan(a, func(names []any) { askWhole(a, names); askWhole(b, names) }, func(names []any) error {
-		if err := b.flush(); err != nil {
+		if err := b.Flush(); err != nil {
 			return err
 		}
 		for _, n := range names {
 			x, err := readWhole(a, n)
-			if err != nil {
+			y, err2 := readWhole(b, n)
+			if err = errors.Join(err, err2); err != nil {
 				return err
 			}
-			y, err := readWhole(b, n)
-			if err != nil {
-				return err
-			}
-			if bytes.Equal([]byte(x.dump), []byte(y.dump)) && x.expires == y.expires {
+			if x == y {
 				same++
 			}
 		}
@@ -183,59 +162,70 @@ func bareVerify(ctx context.Context, o options) error {
 	}
 	return scan(b, func(names []any) {
 		for _, n := range names {
-			a.command("EXISTS", n.(string))
+			a.Command("EXISTS", n.(string))
 		}
 	}, func(names []any) error {
-		if err := a.flush(); err != nil {
+		if err := a.Flush(); err != nil {
 			return err
 		}
-		_, err := a.values(len(names))
+		_, err := a.Values(len(names))
 		return err
 	})
 }
 
 // bareRename renames the keys with some beginnings, a page in flight.
-func bareRename(ctx context.Context, o options) error {
-	return renameBare(ctx, o.from, func(name string) (string, bool) {
+func bareRename(_ context.Context, c *wire.Conn, _ loop) error {
+	return rename(c, func(name string) (string, bool) {
 		return newPrefix + name,
 			slices.ContainsFunc(renamedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	})
 }
 
-// renameBack gives the keys their names back.
-func renameBack(ctx context.Context, addr string) error {
-	return renameBare(ctx, addr, func(name string) (string, bool) { return strings.CutPrefix(name, newPrefix) })
+// unlink deletes all keys.
+func unlink(_ context.Context, c *wire.Conn, _ loop) error {
+	return scan(c, func(names []any) {
+		for _, n := range names {
+			c.Command("UNLINK", n.(string))
+		}
+	}, func(names []any) error { return turns.Err(c.Values(len(names))) })
 }
 
-func renameBare(ctx context.Context, addr string, to func(string) (string, bool)) error {
-	c, err := dial(ctx, addr)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+// renameBack gives the keys their names back.
+func renameBack(_ context.Context, c *wire.Conn, _ loop) error {
+	return rename(c, func(name string) (string, bool) { return strings.CutPrefix(name, newPrefix) })
+}
+
+func rename(c *wire.Conn, to func(string) (string, bool)) error {
 	asked := 0
 	return scan(c, func(names []any) {
 		asked = 0
 		for _, n := range names {
 			if name, ok := to(n.(string)); ok {
-				c.command("RENAMENX", n.(string), name)
+				c.Command("RENAMENX", n.(string), name)
 				asked++
 			}
 		}
 	}, func([]any) error {
-		_, err := c.values(asked)
+		_, err := c.Values(asked)
 		return err
 	})
 }
 
-// children lists the bare loops, one process each, so that CPU and memory are theirs alone.
-var children = map[string]func(context.Context, options) error{"backup": bareBackup, "copy": bareCopy,
-	"verify": bareVerify, "rename": bareRename}
+// loop says what a bare loop works on.
+type loop struct{ from, to, file string }
 
-func runChild(ctx context.Context, o options, _ io.Writer) error {
-	child := children[o.child]
-	if child == nil {
-		return fmt.Errorf("-child %s: there are backup, copy, verify and rename", strconv.Quote(o.child))
+// loops lists the bare loops, one process each, so that CPU and memory are theirs alone.
+var loops = map[string]func(ctx context.Context, from *wire.Conn, o loop) error{"backup": bareBackup, "copy": bareCopy,
+	"verify": bareVerify, "rename": bareRename, "rename back": renameBack, "empty": unlink}
+
+func (o *loop) run(ctx context.Context, name string, _ io.Writer) error {
+	if loops[name] == nil {
+		return fmt.Errorf("-child %q: there are backup, copy, verify and rename", name)
 	}
-	return child(ctx, o)
+	c, err := wire.Dial(ctx, o.from)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return loops[name](ctx, c, *o)
 }

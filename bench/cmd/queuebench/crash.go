@@ -8,87 +8,70 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/queue"
 )
 
-// crashing lists the contestants that can lose a worker. asynq takes a minute and a half: only with
-// -slow.
-func crashing(o options) []contestant {
-	all := []contestant{leasing("keywright", 1, o.lease)}
-	if o.slow {
-		all = append(all, withAsynq("asynq", 0))
-	}
-	return all
+// crashing lists the contestants that can lose a worker.
+func (o *options) crashing() []contestant {
+	return []contestant{oursWith("keywright", 1, queue.Options{Lease: o.lease}), withAsynq("asynq", 0)}
 }
 
-// child returns a worker in a process of its own that takes a job and never ends it.
-func child(ctx context.Context, o options, stdout io.Writer) error {
-	o.slow = true
-	for _, peer := range crashing(o) {
-		if peer.name != o.child {
-			continue
-		}
-		q, err := peer.open(ctx, o.addr)
-		if err != nil {
-			return err
-		}
-		_, err = q.work(ctx, 1, 1, func(string) {
-			fmt.Fprintln(stdout, "started")
-			<-ctx.Done()
-		})
-		if err == nil {
-			<-ctx.Done()
-		}
+// beKilled is a worker in a process of its own that takes a job and never ends it.
+func (o *options) beKilled(ctx context.Context, name string, stdout io.Writer) error {
+	all := o.crashing()
+	i := slices.IndexFunc(all, func(c contestant) bool { return c.name == name })
+	if i < 0 {
+		return errors.New("no contestant is called " + name)
+	}
+	q, err := all[i].open(ctx, o.addr)
+	if err != nil {
 		return err
 	}
-	return errors.New("no contestant is called " + o.child)
+	_, err = q.work(ctx, 1, 1, func(string) {
+		fmt.Fprintln(stdout, "started")
+		<-ctx.Done()
+	})
+	if err == nil {
+		<-ctx.Done()
+	}
+	return err
 }
 
 // crash kills a worker in mid-job, with another one waiting, and says how long it
 // takes until the job runs there.
-func crash(ctx context.Context, peer contestant, o options) (time.Duration, error) {
-	server, err := live.Start(ctx, o.server)
-	if err != nil {
-		return 0, err
-	}
-	defer server.Stop()
-	q, err := peer.open(ctx, server.Addr)
-	if err != nil {
-		return 0, err
-	}
-	defer q.close()
-	victim, err := midJob(ctx, server, peer, q, o)
-	if err != nil {
-		return 0, err
-	}
-	defer victim.Process.Kill()
-	again := make(chan time.Time, 1)
-	stop, err := q.work(ctx, 1, 1, func(string) { again <- time.Now() })
-	if err != nil {
-		return 0, err
-	}
-	defer stop()
-	pause(ctx, o.idle/4)
-	killed := time.Now()
-	victim.Process.Kill()
-	victim.Wait() // killed: its status says nothing
-	select {
-	case at := <-again:
-		return at.Sub(killed), nil
-	case <-time.After(o.crashLimit):
-		return 0, fmt.Errorf("the job of the killed worker did not run again within %v", o.crashLimit)
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
+func (o *options) crash(ctx context.Context, peer contestant) (took time.Duration, err error) {
+	err = o.on(ctx, peer, func(server *live.Server, q jobs) error {
+		victim, err := o.midJob(ctx, server, peer, q)
+		if err != nil {
+			return err
+		}
+		defer victim.Process.Kill()
+		again := make(chan time.Time, 1)
+		stop, err := q.work(ctx, 1, 1, func(string) { again <- time.Now() })
+		if err != nil {
+			return err
+		}
+		defer stop()
+		live.Pause(ctx, o.idle/4)
+		killed := time.Now()
+		victim.Process.Kill()
+		victim.Wait() // killed: its status says nothing
+		at, err := await(ctx, again, o.crashLimit)
+		took = at.Sub(killed)
+		return err
+	})
+	return took, err
 }
 
 // midJob starts a worker process and waits until it is in the middle of a job.
-func midJob(ctx context.Context, server *live.Server, peer contestant, q jobs, o options) (*exec.Cmd, error) {
+func (o *options) midJob(ctx context.Context, server *live.Server, peer contestant, q jobs) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -115,28 +98,25 @@ func midJob(ctx context.Context, server *live.Server, peer contestant, q jobs, o
 	return cmd, nil
 }
 
-func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease),
-		Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
-	var goals []report.Goal
-	for i, peer := range crashing(o) {
-		var all []time.Duration
-		worst := time.Duration(0)
-		for range o.kills {
-			d, err := crash(ctx, peer, o)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", peer.name, err)
-			}
-			all, worst = append(all, d), max(worst, d)
-			if peer.poll > 0 {
-				break // the slow one, once
-			}
+// crashes kills workers. asynq takes a minute and a half: only with -slow, and once.
+func (o *options) crashes(ctx context.Context, out *report.Report) error {
+	t := out.Table(fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease),
+		"contestant", "runs again after, median s", "worst s", "kills")
+	for i, peer := range o.crashing() {
+		if i > 0 && !o.slow {
+			break
 		}
-		t.Add(peer.name, fmt.Sprintf("%.1f", turns.Median(all).Seconds()), fmt.Sprintf("%.1f", worst.Seconds()), len(all))
+		runs, err := turns.Rounds([]int{o.kills, 1}[i], []contestant{peer},
+			func(c contestant) (time.Duration, error) { return o.crash(ctx, c) })
+		if err != nil {
+			return err
+		}
+		all := runs.All[0]
+		worst := slices.Max(all)
+		t.Add(peer.name, fmt.Sprintf("%.1f", report.Median(all).Seconds()), fmt.Sprintf("%.1f", worst.Seconds()), len(all))
 		if i == 0 {
-			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease",
-				Value: (worst - o.lease).Seconds(), Bound: 1}}
+			out.AtMost(1, (worst - o.lease).Seconds(), "killed worker, keywright, job back, worst, s beyond the lease")
 		}
 	}
-	return []report.Table{t}, goals, nil
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 )
 
 // TestMain lets the test's own program be the worker that is killed.
@@ -19,28 +21,15 @@ func TestMain(m *testing.M) {
 
 // All contestants get through everything, asynq's wait for a killed worker excepted.
 func TestAllRun(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1",
-		"-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms", "-backlog", "500", "-rated", "100ms"},
-		&out); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	for _, want := range []string{"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue",
-		"Idle queue, 2 jobs", "killed in mid-job", "left by a frozen worker", "left by two workers in turn",
-		"A rate", "keywright", "bare rueidis", "asynq"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q:\n%s", want, out.String())
-		}
-	}
+	harnesstest.Shows(t, benchmark(),
+		"-rounds 1 -slice 10ms -drains 1 -jobs 500 -idles 1 -singles 2 -idle 200ms -kills 1 -lease 500ms -backlog 500 -rated 100ms",
+		"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue", "Idle queue, 2 jobs",
+		"killed in mid-job", "left by a frozen worker", "left by two workers in turn", "A rate", "keywright",
+		"bare rueidis", "asynq")
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server",
-		"no-such-server"}, "unknown": {"-child", "unknown"}, `-what "x"`: {"-cpuprofile", os.DevNull, "-what", "x"}} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
+	harnesstest.Refuses(t, benchmark, map[string]string{"unknown": "-child unknown", `-what "x"`: "-cpuprofile " + os.DevNull + " -what x"})
 }
 
 // A queue that loses a job, gives one twice or damages one is not fast: the run

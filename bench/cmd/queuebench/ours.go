@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
@@ -14,15 +14,17 @@ import (
 // 30 s and cannot be changed.
 const defaultLease = 15 * time.Second
 
-func ours(name string, batch int) contestant { return leasing(name, batch, defaultLease) }
+func ours(name string, batch int) contestant {
+	return oursWith(name, batch, queue.Options{Lease: defaultLease})
+}
 
-func leasing(name string, batch int, lease time.Duration) contestant {
+func oursWith(name string, batch int, o queue.Options) contestant {
 	return contestant{name, batch, 0, func(ctx context.Context, addr string) (jobs, error) {
 		c, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
 		if err != nil {
 			return nil, err
 		}
-		return oursJobs{c, queue.Open(c, "queue:bench", value.Text(0), queue.Options{Lease: lease})}, nil
+		return oursJobs{c, queue.Open(c, "queue:bench", value.Text(0), o)}, nil
 	}}
 }
 
@@ -34,8 +36,7 @@ type oursJobs struct {
 func (q oursJobs) close() { q.client.Close() }
 
 func (q oursJobs) enqueue(ctx context.Context, payload string) error {
-	_, err := q.queue.Enqueue(ctx, queue.Task[string]{Payload: payload})
-	return err
+	return turns.Err(q.queue.Enqueue(ctx, queue.Task[string]{Payload: payload}))
 }
 
 func (q oursJobs) enqueueAll(ctx context.Context, payloads []string) error {
@@ -43,8 +44,7 @@ func (q oursJobs) enqueueAll(ctx context.Context, payloads []string) error {
 	for i, p := range payloads {
 		tasks[i].Payload = p
 	}
-	_, err := q.queue.EnqueueAll(ctx, tasks)
-	return err
+	return turns.Err(q.queue.EnqueueAll(ctx, tasks))
 }
 
 func (q oursJobs) work(ctx context.Context, concurrency, batch int, handle func(string)) (func() error, error) {
@@ -53,12 +53,7 @@ func (q oursJobs) work(ctx context.Context, concurrency, batch int, handle func(
 		handle(job.Payload)
 		return nil
 	}, queue.WorkerOptions{Concurrency: concurrency, Batch: batch})
-	var err error
-	var running sync.WaitGroup
-	running.Go(func() { err = worker.Run(ctx) })
-	return func() error {
-		cancel()
-		running.Wait()
-		return err
-	}, nil
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	return func() error { cancel(); return <-ended }, nil
 }

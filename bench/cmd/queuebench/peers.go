@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/redis/rueidis"
 )
 
@@ -19,6 +19,8 @@ type contestant struct {
 	poll  time.Duration // how often its worker looks when there is nothing; 0: it is woken
 	open  func(ctx context.Context, addr string) (jobs, error)
 }
+
+func (c contestant) String() string { return c.name }
 
 // jobs represents a queue of texts.
 type jobs interface {
@@ -94,25 +96,14 @@ type asynqJobs struct {
 func (a *asynqJobs) close() { a.client.Close() }
 
 func (a *asynqJobs) enqueue(ctx context.Context, payload string) error {
-	_, err := a.client.EnqueueContext(ctx, asynq.NewTask("bench", []byte(payload)))
-	return err
+	return turns.Err(a.client.EnqueueContext(ctx, asynq.NewTask("bench", []byte(payload))))
 }
 
 // enqueueAll has no call of its own in this version: as many at once as are good
 // for it.
 func (a *asynqJobs) enqueueAll(ctx context.Context, payloads []string) error {
-	callers := 16 * runtime.GOMAXPROCS(0)
-	errs := make([]error, callers)
-	var all sync.WaitGroup
-	for c := range callers {
-		all.Go(func() {
-			for i := c; i < len(payloads) && errs[c] == nil; i += callers {
-				errs[c] = a.enqueue(ctx, payloads[i])
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return turns.Each(16*runtime.GOMAXPROCS(0), len(payloads),
+		func(_, i int) error { return a.enqueue(ctx, payloads[i]) })
 }
 
 func (a *asynqJobs) work(ctx context.Context, concurrency, _ int, handle func(string)) (func() error, error) {

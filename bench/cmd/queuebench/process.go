@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -60,91 +61,64 @@ func (l *seenJobs) rate(ctx context.Context, limit time.Duration) (float64, erro
 	return float64(len(l.seen)-1) / time.Duration(l.last.Load()-l.first.Load()).Seconds(), nil
 }
 
-// process returns one worker with a full queue, from first to last job.
-func process(ctx context.Context, peer contestant, concurrency int, o options) (rate float64, used costs.Costs,
-	err error) {
-	server, err := live.Start(ctx, o.server)
-	if err != nil {
-		return 0, used, err
-	}
-	defer server.Stop()
-	q, err := peer.open(ctx, server.Addr)
-	if err != nil {
-		return 0, used, err
-	}
-	defer q.close()
-	for i := 0; i < o.jobs; i += 1000 {
-		var some []string
-		for n := i; n < min(i+1000, o.jobs); n++ {
-			some = append(some, payload(n))
-		}
-		if err := q.enqueueAll(ctx, some); err != nil {
-			return 0, used, err
-		}
-	}
-	before, err := costs.Read(server)
-	if err != nil {
-		return 0, used, err
-	}
-	l := newSeenJobs(o.jobs)
-	stop, err := q.work(ctx, concurrency, peer.batch, l.handle)
-	if err != nil {
-		return 0, used, err
-	}
-	rate, err = l.rate(ctx, o.limit)
-	after, err2 := costs.Read(server)
-	if err3 := stop(); err == nil {
-		err = firstOf(err2, err3)
-	}
-	used.Add(before, after)
-	return rate, used, err
+// processed represents one worker's way through a full queue.
+type processed struct {
+	rate float64 // from first to last job
+	costs.Costs
 }
 
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
+// process lets one worker handle a full queue.
+func (o *options) process(ctx context.Context, peer contestant, concurrency int) (r processed, err error) {
+	err = o.on(ctx, peer, func(server *live.Server, q jobs) error {
+		for i := 0; i < o.jobs; i += 1000 {
+			var some []string
+			for n := i; n < min(i+1000, o.jobs); n++ {
+				some = append(some, payload(n))
+			}
+			if err := q.enqueueAll(ctx, some); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		l := newSeenJobs(o.jobs)
+		stop := func() error { return nil }
+		err := r.Count(server, func() (err error) {
+			if stop, err = q.work(ctx, concurrency, peer.batch, l.handle); err == nil {
+				r.rate, err = l.rate(ctx, o.limit)
+			}
+			return err
+		})
+		return cmp.Or(err, stop())
+	})
+	return r, err
 }
 
 var concurrencies = []int{10, 100}
 
-func processing(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	all := []contestant{ours("keywright", 1), ours("keywright, batches of 10", 10), bareRueidis(), withAsynq("asynq", 0)}
+func (o *options) processing(ctx context.Context, out *report.Report) error {
 	const single, batches, asynq = 0, 1, 3
-	rates, used := make([][2][]float64, len(all)), make([][2]costs.Costs, len(all))
-	for round := range o.drains {
-		for c, n := range concurrencies {
-			for turn := range all {
-				i := (turn + round) % len(all)
-				rate, each, err := process(ctx, all[i], n, o)
-				if err != nil {
-					return nil, nil, fmt.Errorf("%s with concurrency %d: %w", all[i].name, n, err)
-				}
-				rates[i][c] = append(rates[i][c], rate)
-				used[i][c].Add(costs.Costs{}, each)
+	all := []contestant{ours("keywright", 1), ours("keywright, batches of 10", 10), bareRueidis(), withAsynq("asynq", 0)}
+	runs, err := turns.Rounds(o.drains, all, func(c contestant) (both [2]processed, err error) {
+		for i, n := range concurrencies {
+			if both[i], err = o.process(ctx, c, n); err != nil {
+				return both, fmt.Errorf("with concurrency %d: %w", n, err)
 			}
 		}
+		return both, nil
+	})
+	if err != nil {
+		return err
 	}
-	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
-		Columns: []string{"contestant", "c10", "c100", "÷ asynq c10", "c100"}}
-	bill := report.Table{Title: "What one job costs to process, concurrency 100",
-		Columns: append([]string{"contestant"}, costs.Columns...)}
-	for i, peer := range all {
-		t.Add(peer.name, fmt.Sprintf("%.0f", turns.Median(rates[i][0])), fmt.Sprintf("%.0f", turns.Median(rates[i][1])),
-			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1],
-				rates[asynq][1])))
-		bill.Add(append([]any{peer.name}, used[i][1].Cells(float64(o.jobs*o.drains))...)...)
+	rate := func(i int) func([2]processed) float64 { return func(r [2]processed) float64 { return r[i].rate } }
+	peer := runs.All[asynq]
+	runs.Show(out, fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
+		"contestant",
+		turns.Median("c10", "%.0f", rate(0)), turns.Median("c100", "%.0f", rate(1)),
+		turns.Versus("÷ asynq c10", "%.2f", rate(0), peer), turns.Versus("c100", "%.2f", rate(1), peer))
+	runs.Show(out, "What one job costs to process, concurrency 100", "contestant",
+		turns.Costs(o.jobs, func(r [2]processed) costs.Costs { return r[1].Costs })...)
+	for i, n := range concurrencies {
+		out.AtLeast(3, turns.Ratio(runs.All[single], peer, rate(i)), "process c%d, keywright ÷ asynq", n)
+		out.AtLeast(10, turns.Ratio(runs.All[batches], peer, rate(i)), "process c%d, keywright in batches of 10 ÷ asynq", n)
 	}
-	var goals []report.Goal
-	for c, n := range concurrencies {
-		goals = append(goals,
-			report.Goal{What: fmt.Sprintf("process c%d, keywright ÷ asynq", n), Value: turns.Ratio(rates[single][c],
-				rates[asynq][c]), Bound: 3, AtLeast: true},
-			report.Goal{What: fmt.Sprintf("process c%d, keywright in batches of 10 ÷ asynq", n),
-				Value: turns.Ratio(rates[batches][c], rates[asynq][c]), Bound: 10, AtLeast: true})
-	}
-	return []report.Table{t, bill}, goals, nil
+	return nil
 }

@@ -29,7 +29,7 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 	var turn atomic.Int64
 	next := func() string { return names[turn.Add(1)%keys] }
 	ours := func(name string, r limit.Rule) func(context.Context) error {
-		limits := limit.New(keywright.Binding{Client: f.client, Entry: entry("rate", 2*time.Hour)}, r)
+		limits := limit.New(keywright.Binding{Client: f.Client, Entry: entry("rate", 2*time.Hour)}, r)
 		return func(ctx context.Context) error {
 			got, err := limits.Of(next()+name, nil).Allow(ctx)
 			if err == nil && !got.Allowed {
@@ -40,11 +40,11 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 	}
 	sum := sha1.Sum([]byte(bareGCRA))
 	sha := hex.EncodeToString(sum[:])
-	if err := f.raw.Do(ctx, f.raw.B().ScriptLoad().Script(bareGCRA).Build()).Error(); err != nil {
+	if err := f.Raw.Do(ctx, f.Raw.B().ScriptLoad().Script(bareGCRA).Build()).Error(); err != nil {
 		return err
 	}
 	bare := func(ctx context.Context) error {
-		allowed, err := f.raw.Do(ctx, f.raw.B().Evalsha().Sha1(sha).Numkeys(1).Key(next()).Arg("360", "3600000000").Build()).
+		allowed, err := f.Raw.Do(ctx, f.Raw.B().Evalsha().Sha1(sha).Numkeys(1).Key(next()).Arg("360", "3600000000").Build()).
 			AsInt64()
 		if err == nil && allowed != 1 {
 			err = fmt.Errorf("refused")
@@ -52,30 +52,12 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 		return err
 	}
 	const many = 10_000_000
-	who := []contestant{{"keywright GCRA", ours("gcra", limit.GCRA(many, time.Hour, 0))}, {"rueidis, minimal GCRA", bare},
-		{"keywright Fixed", ours("fixed", limit.Fixed(many, time.Hour))},
-		{"keywright Sliding", ours("sliding", limit.Sliding(many, time.Hour))}}
-	table, rates, err := f.race(ctx, "Allow, questions/s", []int{1, 16, 128}, who)
-	if err != nil {
-		return err
-	}
-	out.Tables = append(out.Tables, table)
-	out.Goals = append(out.Goals, report.Goal{What: "Allow @128, keywright GCRA ÷ minimal GCRA by EVALSHA",
-		Value: rates.Ratio(0, 1, 128), Bound: 0.75, AtLeast: true})
-	return nil
-}
-
-// race lets contestants run in turns, at each number of goroutines. The second
-// one is what the others are compared with.
-func (f *field) race(ctx context.Context, title string, callers []int, who []contestant) (report.Table, *turns.Result,
-	error) {
-	all := make([]turns.Contestant, len(who))
-	for i, w := range who {
-		all[i] = turns.Contestant{Name: w.name, Do: func(ctx context.Context, _, _ int) error { return w.do(ctx) }}
-	}
-	r, err := turns.Race(ctx, all, callers, f.rounds, f.slice)
-	if err != nil {
-		return report.Table{}, nil, err
-	}
-	return r.Table(title, 1), r, nil
+	race := turns.Race{Title: "Allow, questions/s", Callers: turns.Callers, By: 1, All: []turns.Contestant{
+		contestant("keywright GCRA", ours("gcra", limit.GCRA(many, time.Hour, 0))),
+		contestant("rueidis, minimal GCRA", bare),
+		contestant("keywright Fixed", ours("fixed", limit.Fixed(many, time.Hour))),
+		contestant("keywright Sliding", ours("sliding", limit.Sliding(many, time.Hour)))},
+		Goals: []turns.Goal{{What: "Allow @%d, keywright GCRA ÷ minimal GCRA by EVALSHA", By: 1, Bound: 0.75,
+			Callers: []int{128}}}}
+	return race.Show(ctx, out, f.Rounds, f.Slice)
 }

@@ -7,107 +7,53 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"time"
 
-	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/bench/turns"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "rankbench:", err)
-		os.Exit(1)
-	}
-}
+func main() { benchmark().Main() }
 
-type options struct {
-	rounds  int
-	builds  int
-	days    int
-	members int
-	slice   time.Duration
-	server  string
-	asJSON  bool
-}
-
-func run(ctx context.Context, args []string, stdout io.Writer) error {
-	var o options
-	flags := flag.NewFlagSet("rankbench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 40, "interleaved rounds of what is quick")
-	flags.IntVar(&o.builds, "builds", 9, "interleaved rounds of building a window")
-	flags.IntVar(&o.days, "days", 30, "days in the window")
-	flags.IntVar(&o.members, "members", 100_000, "members of a day")
-	flags.DurationVar(&o.slice, "slice", 100*time.Millisecond, "how long a contestant runs each time")
-	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	server, err := live.Start(ctx, o.server)
-	if err != nil {
-		return err
-	}
-	defer server.Stop()
-	f, err := enter(ctx, server, o)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	out := &report.Report{
-		Title: fmt.Sprintf("Rankings and limits on %s: %d days of %d members, top %d", o.server, o.days, o.members, top),
-		Notes: []string{
-			"ratios are medians of the ratios within a round; every contestant gets the same answer, which is checked"}}
-	for _, measure := range []func(context.Context, *report.Report) error{f.window, f.cached, f.limits} {
-		if err := measure(ctx, out); err != nil {
-			return errors.Join(err, out.Print(stdout, o.asJSON))
-		}
-	}
-	return out.Print(stdout, o.asJSON)
-}
-
-// field represents the clients, connected, and what they measure.
+// field represents the server with its clients.
 type field struct {
-	options
-	server *live.Server
-	raw    rueidis.Client
-	client *keywright.Client
+	*harness.Program
+	harness.Clients
+	builds, days, members int
+	server                *live.Server
+}
+
+func benchmark() *harness.Program {
+	p := &harness.Program{Name: "rankbench", Rounds: 40, RoundsOf: " of what is quick", Slice: 100 * time.Millisecond,
+		Server: harness.Redis, Notes: []string{
+			"ratios are medians of the ratios within a round; every contestant gets the same answer, which is checked"}}
+	f := &field{Program: p}
+	p.Flags.IntVar(&f.builds, "builds", 9, "interleaved rounds of building a window")
+	p.Flags.IntVar(&f.days, "days", 30, "days in the window")
+	p.Flags.IntVar(&f.members, "members", 100_000, "members of a day")
+	p.Title = func() string {
+		return fmt.Sprintf("Rankings and limits on %s: %d days of %d members, top %d", p.Server, f.days, f.members, top)
+	}
+	p.Open = f.open
+	p.Parts = []report.Part{{Name: "window", Run: f.window}, {Name: "cached", Run: f.cached},
+		{Name: "limits", Run: f.limits}}
+	return p
 }
 
 // patience is longer than the slowest union takes.
 const patience = 2 * time.Minute
 
-func enter(ctx context.Context, server *live.Server, o options) (*field, error) {
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableRetry: true,
-		ConnWriteTimeout: patience})
-	if err != nil {
-		return nil, err
+func (f *field) open(ctx context.Context, server string) (err error) {
+	if f.server, f.Clients, err = f.Connect(ctx, server, patience); err != nil {
+		return err
 	}
-	client, err := keywright.Open(ctx, "redis://"+server.Addr, keywright.Options{Timeout: patience})
-	if err != nil {
-		raw.Close()
-		return nil, err
-	}
-	f := &field{o, server, raw, client}
-	return f, f.fill(ctx)
-}
-
-func (f *field) close() {
-	f.raw.Close()
-	f.client.Close()
+	return f.fill(ctx)
 }
 
 // contestant does one thing in its own way.
-type contestant struct {
-	name string
-	do   func(ctx context.Context) error
+func contestant(name string, do func(ctx context.Context) error) turns.Contestant {
+	return turns.Contestant{Name: name, Do: func(ctx context.Context, _, _ int) error { return do(ctx) }}
 }

@@ -1,30 +1,17 @@
 package main
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 )
 
 // Everybody gets through every measurement, small.
 func TestEverybodyRuns(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(),
-		[]string{"-rounds", "1", "-builds", "1", "-days", "3", "-members", "2000", "-slice", "10ms"}, &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Building a window", "cached window, commands sent per read", "Allow, questions/s",
-		"Sliding"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q:\n%s", want, out.String())
-		}
-	}
+	harnesstest.Shows(t, benchmark(), "-rounds 1 -builds 1 -days 3 -members 2000 -slice 10ms", "Building a window",
+		"cached window, commands sent per read", "Allow, questions/s", "Sliding")
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"},
-		"no-such-server": {"-server", "no-such-server"}} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
+	harnesstest.Refuses(t, benchmark, nil)
 }

@@ -50,13 +50,13 @@ func (f *field) fill(ctx context.Context) error {
 	for _, key := range f.dayKeys() {
 		var commands []rueidis.Completed
 		for from := 1; from <= f.members; from += 1000 {
-			add := f.raw.B().Arbitrary("ZADD").Keys(key)
+			add := f.Raw.B().Arbitrary("ZADD").Keys(key)
 			for m := from; m < min(from+1000, f.members+1); m++ {
 				add = add.Args(strconv.Itoa(1+rnd.IntN(1000)), strconv.Itoa(m))
 			}
 			commands = append(commands, add.Build())
 		}
-		for _, r := range f.raw.DoMulti(ctx, commands...) {
+		for _, r := range f.Raw.DoMulti(ctx, commands...) {
 			if err := r.Error(); err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (f *field) fill(ctx context.Context) error {
 
 func (f *field) view() (ranking.View[int64, int64], error) {
 	var none ranking.View[int64, int64]
-	b, err := ranking.New(keywright.Binding{Client: f.client, Entry: entry("sales", 40*24*time.Hour)},
+	b, err := ranking.New(keywright.Binding{Client: f.Client, Entry: entry("sales", 40*24*time.Hour)},
 		ranking.Config[int64, int64]{
 			Key: dayKey, Step: ranking.Day, Member: &member, Score: &score})
 	if err != nil {
@@ -99,8 +99,8 @@ func (f *field) ours(v ranking.View[int64, int64]) func(context.Context) error {
 // rows that are wanted. What it lacks is the rule for ties, and that it is one
 // step.
 func (f *field) store(ctx context.Context) error {
-	b := f.raw.B()
-	results := f.raw.DoMulti(ctx,
+	b := f.Raw.B()
+	results := f.Raw.DoMulti(ctx,
 		b.Zunionstore().Destination(bareKey).Numkeys(int64(f.days)).Key(f.dayKeys()...).Build(),
 		b.Pexpire().Key(bareKey).Milliseconds(3_600_000).Build(),
 		b.Arbitrary("ZRANGE").Keys(bareKey).Args("0", strconv.Itoa(top-1), "REV", "WITHSCORES").Build())
@@ -110,7 +110,7 @@ func (f *field) store(ctx context.Context) error {
 
 // union returns the command that keeps nothing, and sends all members.
 func (f *field) union(ctx context.Context) error {
-	rows, err := f.raw.Do(ctx, f.raw.B().Zunion().Numkeys(int64(f.days)).Key(f.dayKeys()...).Withscores().Build()).
+	rows, err := f.Raw.Do(ctx, f.Raw.B().Zunion().Numkeys(int64(f.days)).Key(f.dayKeys()...).Withscores().Build()).
 		AsZScores()
 	if err == nil && len(rows) != f.members {
 		err = fmt.Errorf("%d rows, not %d", len(rows), f.members)
@@ -124,31 +124,23 @@ func (f *field) window(ctx context.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	who := []contestant{{"keywright", f.ours(v)}, {"rueidis ZUNIONSTORE + PEXPIRE + ZRANGE", f.store},
-		{"rueidis ZUNION WITHSCORES", f.union}}
-	took := make([][]float64, len(who))
-	for round := range f.builds {
-		for turn := range who {
-			i := (turn + round) % len(who)
-			if err := f.raw.Do(ctx, f.raw.B().Del().Key(oursKey, bareKey).Build()).Error(); err != nil {
-				return err
-			}
-			began := time.Now()
-			if err := who[i].do(ctx); err != nil {
-				return fmt.Errorf("%s: %w", who[i].name, err)
-			}
-			took[i] = append(took[i], time.Since(began).Seconds()*1000)
+	who := []turns.Contestant{contestant("keywright", f.ours(v)),
+		contestant("rueidis ZUNIONSTORE + PEXPIRE + ZRANGE", f.store), contestant("rueidis ZUNION WITHSCORES", f.union)}
+	runs, err := turns.Rounds(f.builds, who, func(c turns.Contestant) (time.Duration, error) {
+		if err := f.Raw.Do(ctx, f.Raw.B().Del().Key(oursKey, bareKey).Build()).Error(); err != nil {
+			return 0, err
 		}
+		began := time.Now()
+		err := c.Do(ctx, 0, 0)
+		return time.Since(began), err
+	})
+	if err != nil {
+		return err
 	}
-	t := report.Table{Title: "Building a window and reading its top",
-		Columns: []string{"contestant", "ms", "÷ ZUNIONSTORE"}}
-	against := turns.Ratio(took[0], took[1])
-	for i, w := range who {
-		t.Add(w.name, fmt.Sprintf("%.1f", turns.Median(took[i])), fmt.Sprintf("%.3f", turns.Ratio(took[i], took[1])))
-	}
-	out.Tables = append(out.Tables, t)
-	out.Goals = append(out.Goals,
-		report.Goal{What: "window built and read, keywright ÷ ZUNIONSTORE + PEXPIRE + ZRANGE", Value: against, Bound: 1.1})
+	ms := func(took time.Duration) float64 { return took.Seconds() * 1000 }
+	runs.Show(out, "Building a window and reading its top", "contestant", turns.Median("ms", "%.1f", ms),
+		turns.Versus("÷ ZUNIONSTORE", "%.3f", ms, runs.All[1]).AtMost(1.1,
+			"window built and read, keywright ÷ ZUNIONSTORE + PEXPIRE + ZRANGE"))
 	return nil
 }
 
@@ -165,19 +157,21 @@ func (f *field) cached(ctx context.Context, out *report.Report) error {
 		}
 	}
 	bare := func(ctx context.Context) error {
-		rows, err := f.raw.Do(ctx,
-			f.raw.B().Arbitrary("ZRANGE").Keys(bareKey).Args("0", strconv.Itoa(top-1), "REV", "WITHSCORES").Build()).AsZScores()
+		rows, err := f.Raw.Do(ctx,
+			f.Raw.B().Arbitrary("ZRANGE").Keys(bareKey).Args("0", strconv.Itoa(top-1), "REV", "WITHSCORES").Build()).AsZScores()
 		return sized(len(rows), err)
 	}
 	calls, err := f.calls(ctx, ours)
 	if err != nil {
 		return err
 	}
-	table, _, err := f.race(ctx, "Reading the top of a cached window, reads/s", []int{1, 16},
-		[]contestant{{"keywright", ours}, {"rueidis ZRANGE", bare}})
-	out.Tables = append(out.Tables, table)
-	out.Goals = append(out.Goals, report.Goal{What: "cached window, commands sent per read", Value: calls, Bound: 1})
-	return err
+	race := turns.Race{Title: "Reading the top of a cached window, reads/s", Callers: []int{1, 16}, By: 1,
+		All: []turns.Contestant{contestant("keywright", ours), contestant("rueidis ZRANGE", bare)}}
+	if err := race.Show(ctx, out, f.Rounds, f.Slice); err != nil {
+		return err
+	}
+	out.AtMost(1, calls, "cached window, commands sent per read")
+	return nil
 }
 
 // calls returns how many commands a client sends per read: the server counts scripts

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/bench/contest"
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 	"github.com/keywright/keywright/bench/report"
 )
 
@@ -23,11 +24,8 @@ func TestMain(m *testing.M) {
 // The audit of a file says exactly what was planted, with and without the
 // checksum, and the estimates hold on both servers: run fails on any difference.
 func TestFileIsExact(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(out.String()) {
+	out := harnesstest.Shows(t, benchmark(), "-keys 50000 -rounds 1")
+	for line := range strings.Lines(out) {
 		if strings.Contains(line, "MISSED") &&
 			(strings.Contains(line, "exact estimates") || strings.Contains(line, "error of the estimate")) {
 			t.Error(line)
@@ -37,15 +35,7 @@ func TestFileIsExact(t *testing.T) {
 
 func TestWrongArguments(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.rdb")
-	for want, args := range map[string][]string{
-		"missing.rdb":    {"-read", missing},
-		"-no-such":       {"-no-such"},
-		"no-such-server": {"-servers", "no-such-server", "-keys", "10"},
-	} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
+	harnesstest.Refuses(t, benchmark, map[string]string{"missing.rdb": "-read " + missing})
 }
 
 // A goal is missed by the contestant it is about, and by no other.
@@ -68,7 +58,9 @@ func TestGoals(t *testing.T) {
 	} {
 		f := good()
 		change(&f)
-		for _, g := range f.goals(1_000_000) {
+		var out report.Report
+		f.goals(&out, 1_000_000)
+		for _, g := range out.Goals {
 			if about := missed != "" && strings.Contains(g.What, missed); g.Reached() == about {
 				t.Errorf("%q: %s: %v, reached %v", missed, g.What, g.Value, g.Reached())
 			}

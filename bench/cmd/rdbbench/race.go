@@ -1,78 +1,59 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/keywright/keywright/bench/contest"
-	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/report"
-	"github.com/keywright/keywright/bench/verdict"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// track describes what a race over one file needs.
-type track struct {
-	keys, rounds     int
-	cli, declaration string // files
-}
-
 // field describes what runs.
 type field struct{ audit, quick, bare, infer, check, cat *contest.Contestant }
 
-// race runs everybody on one file.
-func (t *track) race(ctx context.Context, out *report.Report, file string, truth *dataset.Manifest) error {
-	info, err := os.Stat(file)
+// race runs all contestants on the first file.
+func (t *track) race(ctx context.Context, out *report.Report) error {
+	if t.raced {
+		return nil
+	}
+	t.raced = true
+	info, err := os.Stat(t.file)
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	f := t.field(self, file, truth)
+	f := t.field()
 	c := &contest.Contest{All: []*contest.Contestant{f.audit, f.quick, f.bare, f.infer, f.check, f.cat}}
-	if err := c.Run(ctx, t.rounds); err != nil {
+	if err := c.Run(ctx, t.Rounds); err != nil {
 		return err
 	}
-	out.Tables = append(out.Tables, c.Table(fmt.Sprintf("One file of %.1f MB", float64(info.Size())/1e6), t.keys))
-	out.Goals = append(out.Goals, f.goals(t.keys)...)
+	c.Show(out, fmt.Sprintf("One file of %.1f MB", float64(info.Size())/1e6), t.Keys)
+	f.goals(out, t.Keys)
 	return nil
 }
 
-// field enters everybody. An audit finds the planted violations, so its exit
-// status is 1.
-func (t *track) field(self, file string, truth *dataset.Manifest) field {
-	audit := func(name string, more ...string) *contest.Contestant {
-		args := append([]string{"audit", file, "-f", t.declaration, "-o", "json", "--progress", "none"}, more...)
-		return &contest.Contestant{Name: name, Exit: 1, Command: contest.Program(t.cli, args...),
-			Verify: func(stdout []byte) error { return verdict.Audit(stdout, truth) }}
+func (t *track) field() field {
+	program := func(name string, command ...string) *contest.Contestant {
+		return &contest.Contestant{Name: name, Discard: true, Command: contest.Program(command[0], command[1:]...)}
 	}
-	says := func(name, want string, command ...string) *contest.Contestant {
-		return &contest.Contestant{Name: name, Command: contest.Program(command[0], command[1:]...),
-			Verify: func(stdout []byte) error { return contains(stdout, want) }}
+	says := func(want string, c *contest.Contestant) *contest.Contestant {
+		c.Discard, c.Verify = false, contest.Says(want)
+		return c
 	}
 	return field{
-		audit: audit("keywright audit"),
-		quick: audit("keywright audit --no-crc", "--no-crc"),
-		bare:  says("source/rdb alone", fmt.Sprintf("%d keys\n", truth.Keys), self, "-read", file),
-		infer: says("keywright infer", fmt.Sprintf("drawn from %s keys", grouped(truth.Keys)), t.cli, "infer", file,
-			"--progress", "none"),
-		check: &contest.Contestant{Name: "redis-check-rdb", Discard: true, Command: contest.Program("redis-check-rdb", file)},
-		cat:   &contest.Contestant{Name: "cat, the floor", Discard: true, Command: contest.Program("cat", file)},
+		audit: t.Tools.Audit("keywright audit", t.file, t.truth),
+		quick: t.Tools.Audit("keywright audit --no-crc", t.file, t.truth, "--no-crc"),
+		bare:  says(fmt.Sprintf("%d keys\n", t.truth.Keys), program("source/rdb alone", t.Tools.Self, "-read", t.file)),
+		infer: says(fmt.Sprintf("drawn from %s keys", grouped(t.truth.Keys)),
+			program("keywright infer", t.Tools.CLI, "infer", t.file, "--progress", "none")),
+		check: program("redis-check-rdb", "redis-check-rdb", t.file),
+		cat:   program("cat, the floor", "cat", t.file),
 	}
-}
-
-// contains makes sure that a contestant went through all keys.
-func contains(stdout []byte, want string) error {
-	if !bytes.Contains(stdout, []byte(want)) {
-		return fmt.Errorf("it does not say %q", want)
-	}
-	return nil
 }
 
 func grouped(n int) string {
@@ -83,17 +64,14 @@ func grouped(n int) string {
 	return s
 }
 
-func (f field) goals(keys int) []report.Goal {
-	speed := func(who *contest.Contestant) float64 { return float64(keys) / who.Best().Seconds() / 1e6 }
-	return []report.Goal{
-		{What: "audit, million keys per second, checksum verified", Value: speed(f.audit), Bound: 3, AtLeast: true},
-		{What: "audit --no-crc, million keys per second", Value: speed(f.quick), Bound: 4, AtLeast: true},
-		{What: "wall, redis-check-rdb ÷ audit", Value: contest.Ratio(f.check, f.audit, contest.Wall), Bound: 4.5,
-			AtLeast: true},
-		{What: "audit, peak RSS MiB", Value: max(f.audit.PeakRSS(), f.quick.PeakRSS()), Bound: 64},
-		{What: "wall, infer ÷ audit", Value: contest.Ratio(f.infer, f.audit, contest.Wall), Bound: 3},
-		{What: "infer, peak RSS MiB", Value: f.infer.PeakRSS(), Bound: 64},
-	}
+func (f field) goals(out *report.Report, keys int) {
+	speed := turns.Most("", "", contest.Speed(float64(keys)/1e6))
+	out.AtLeast(3, speed.Value(f.audit.Samples), "audit, million keys per second, checksum verified")
+	out.AtLeast(4, speed.Value(f.quick.Samples), "audit --no-crc, million keys per second")
+	out.AtLeast(4.5, contest.Ratio(f.check, f.audit, contest.Wall), "wall, redis-check-rdb ÷ audit")
+	out.AtMost(64, contest.Peak.Value(slices.Concat(f.audit.Samples, f.quick.Samples)), "audit, peak RSS MiB")
+	out.AtMost(3, contest.Ratio(f.infer, f.audit, contest.Wall), "wall, infer ÷ audit")
+	out.AtMost(64, contest.Peak.Value(f.infer.Samples), "infer, peak RSS MiB")
 }
 
 // bareRead returns the reader alone: the share of an audit that is

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -35,18 +36,17 @@ var keyCases = []struct {
 
 var visitDay = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
-func measureKeys() (report.Table, []report.Goal) {
-	t := report.Table{Title: "Keys", Columns: []string{"what", "ns", "allocations"}}
-	var goals []report.Goal
+func measureKeys(_ context.Context, out *report.Report) error {
+	t := out.Table("Keys", "what", "ns", "allocations")
 	for _, c := range keyCases {
 		ns, allocations := measure(c.run)
 		t.Add(c.name, fmt.Sprintf("%.1f", ns), fmt.Sprintf("%.0f", allocations))
 		if c.most > 0 {
-			goals = append(goals, report.Goal{What: c.name + ", ns", Value: ns, Bound: c.most})
+			out.AtMost(c.most, ns, "%s, ns", c.name)
 		}
-		goals = append(goals, report.Goal{What: c.name + ", allocations", Value: allocations, Bound: float64(c.may)})
+		out.AtMost(float64(c.may), allocations, "%s, allocations", c.name)
 	}
-	return t, goals
+	return nil
 }
 
 // measure returns the best of five times a million calls.

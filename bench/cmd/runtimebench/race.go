@@ -1,23 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	_ "embed"
 	"errors"
-	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/benchkeys"
-	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/kernel/guard"
-	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 )
@@ -27,49 +22,35 @@ const population = 10_000
 
 var page = strings.Repeat("x", 256)
 
-// field represents the clients, connected.
+// field represents the server, and what reads and writes.
 type field struct {
-	raw     rueidis.Client
-	goRedis *redis.Client
+	*harness.Program
+	harness.Clients
 	keys    *benchkeys.Keyspace
 	guarded *benchkeys.Keyspace
 }
 
-func enter(ctx context.Context, addr string) (*field, error) {
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true})
+func (f *field) open(ctx context.Context, binary string) error {
+	server, c, err := f.Connect(ctx, binary, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	plain, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
+	f.Clients = c
+	ks, err := harness.Declared(benchkeys.Declaration)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	g, err := newGuard()
+	g, err := guard.New(ks, guard.Options{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	guarded, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{Wrap: g.Wrap})
+	guarded, err := keywright.Open(ctx, server.URL(), keywright.Options{Wrap: g.Wrap})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &field{raw, redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1}), benchkeys.New(plain),
-		benchkeys.New(guarded)}, nil
-}
-
-func newGuard() (*guard.Guard, error) {
-	var files fs.FS = fstest.MapFS{"keyspace.yaml": {Data: benchkeys.Declaration}}
-	ks, found := load.File(files, "keyspace.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		return nil, errors.New(found[0].Message)
-	}
-	return guard.New(ks, guard.Options{})
-}
-
-func (f *field) close() {
-	f.raw.Close()
-	f.goRedis.Close()
-	f.keys.Client().Close()
-	f.guarded.Client().Close()
+	f.Cleanup(guarded.Close)
+	f.keys, f.guarded = benchkeys.New(f.Client), benchkeys.New(guarded)
+	return f.fill(ctx)
 }
 
 func (f *field) fill(ctx context.Context) error {
@@ -84,15 +65,12 @@ func (f *field) fill(ctx context.Context) error {
 	return nil
 }
 
-// op represents one operation, done by each contestant in its own way.
+// op represents one operation, as generated code has it and by hand.
 type op struct {
-	name       string
-	contestant []contestant
-}
-
-type contestant struct {
-	name string
-	do   func(ctx context.Context, f *field, id int64) error
+	name      string
+	generated func(ctx context.Context, k *benchkeys.Keyspace, id int64) error
+	rueidis   func(ctx context.Context, c rueidis.Client, id int64) error
+	goRedis   func(ctx context.Context, c *redis.Client, id int64) error
 }
 
 func pageKey(id int64) string   { return "cache:page:" + strconv.FormatInt(id, 10) }
@@ -117,94 +95,43 @@ func personOf(m map[string]string) (p person, err error) {
 }
 
 var ops = []op{
-	{"Get", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error {
-			_, err := f.keys.Page(id).Get().Do(ctx)
-			return err
-		}},
-		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			return second(f.raw.Do(ctx, f.raw.B().Get().Key(pageKey(id)).Build()).ToString())
-		}},
-		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			return second(f.goRedis.Get(ctx, pageKey(id)).Result())
-		}},
-		{"keywright, guarded",
-			func(ctx context.Context, f *field, id int64) error {
-				_, err := f.guarded.Page(id).Get().Do(ctx)
-				return err
-			}},
+	{"Get", func(ctx context.Context, k *benchkeys.Keyspace, id int64) error {
+		return turns.Err(k.Page(id).Get().Do(ctx))
+	}, func(ctx context.Context, c rueidis.Client, id int64) error {
+		return turns.Err(c.Do(ctx, c.B().Get().Key(pageKey(id)).Build()).ToString())
+	}, func(ctx context.Context, c *redis.Client, id int64) error {
+		return turns.Err(c.Get(ctx, pageKey(id)).Result())
 	}},
-	{"Set", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error { return f.keys.Page(id).Set(page).Do(ctx) }},
-		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			return f.raw.Do(ctx, f.raw.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
-		}},
-		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			return f.goRedis.Set(ctx, pageKey(id), page, time.Minute).Err()
-		}},
-		{"keywright, guarded",
-			func(ctx context.Context, f *field, id int64) error { return f.guarded.Page(id).Set(page).Do(ctx) }},
+	{"Set", func(ctx context.Context, k *benchkeys.Keyspace, id int64) error {
+		return k.Page(id).Set(page).Do(ctx)
+	}, func(ctx context.Context, c rueidis.Client, id int64) error {
+		return c.Do(ctx, c.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
+	}, func(ctx context.Context, c *redis.Client, id int64) error {
+		return c.Set(ctx, pageKey(id), page, time.Minute).Err()
 	}},
-	{"HGetAll", []contestant{
-		{"keywright",
-			func(ctx context.Context, f *field, id int64) error {
-				_, err := f.keys.Person(id).Get().Do(ctx)
-				return err
-			}},
-		{"rueidis", func(ctx context.Context, f *field, id int64) error {
-			m, err := f.raw.Do(ctx, f.raw.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
-			if err != nil {
-				return err
-			}
-			return second(personOf(m))
-		}},
-		{"go-redis", func(ctx context.Context, f *field, id int64) error {
-			m, err := f.goRedis.HGetAll(ctx, personKey(id)).Result()
-			if err != nil {
-				return err
-			}
-			return second(personOf(m))
-		}},
-		{"keywright, guarded", func(ctx context.Context, f *field, id int64) error {
-			_, err := f.guarded.Person(id).Get().Do(ctx)
-			return err
-		}},
+	{"HGetAll", func(ctx context.Context, k *benchkeys.Keyspace, id int64) error {
+		return turns.Err(k.Person(id).Get().Do(ctx))
+	}, func(ctx context.Context, c rueidis.Client, id int64) error {
+		m, err := c.Do(ctx, c.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
+		return cmp.Or(err, turns.Err(personOf(m)))
+	}, func(ctx context.Context, c *redis.Client, id int64) error {
+		m, err := c.HGetAll(ctx, personKey(id)).Result()
+		return cmp.Or(err, turns.Err(personOf(m)))
 	}},
 }
 
-func second[T any](_ T, err error) error { return err }
-
-// callers lists the numbers of goroutines.
-var callers = []int{1, 16, 128}
-
-// race lets the contestants run in turns, at each number of goroutines.
-func (f *field) race(ctx context.Context, o op, settings options) (report.Table, []report.Goal, error) {
-	all := make([]turns.Contestant, len(o.contestant))
-	for i, who := range o.contestant {
-		all[i] = turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
-			return who.do(ctx, f, int64(goroutine*7919+n)%population+1)
-		}}
+// race compares keywright (0) with rueidis (1) and go-redis (2), and the guarded client (3) with the plain one.
+func (f *field) race(o op) turns.Race {
+	among := func(name string, do func(ctx context.Context, id int64) error) turns.Contestant {
+		return turns.Among(name, population, func(ctx context.Context, n int) error { return do(ctx, int64(n)+1) })
 	}
-	r, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice)
-	if err != nil {
-		return report.Table{}, nil, err
-	}
-	return r.Table(o.name+", operations/s", 1), goals(o.name, r), nil
-}
-
-// goals compares keywright (0) with rueidis (1) and go-redis (2), and the
-// guarded client (3) with the plain one.
-func goals(name string, r *turns.Result) []report.Goal {
-	var out []report.Goal
-	for _, n := range callers {
-		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ rueidis", name, n), Value: r.Ratio(0, 1, n),
-			Bound: 0.95, AtLeast: true})
-	}
-	out = append(out,
-		report.Goal{What: name + " @128, keywright ÷ go-redis", Value: r.Ratio(0, 2, 128), Bound: 1.5, AtLeast: true})
-	for _, n := range callers {
-		out = append(out,
-			report.Goal{What: fmt.Sprintf("%s @%d, guarded ÷ not", name, n), Value: r.Ratio(3, 0, n), Bound: 0.7, AtLeast: true})
-	}
-	return out
+	return turns.Race{Title: o.name + ", operations/s", Callers: turns.Callers, By: 1, All: []turns.Contestant{
+		among("keywright", func(ctx context.Context, id int64) error { return o.generated(ctx, f.keys, id) }),
+		among("rueidis", func(ctx context.Context, id int64) error { return o.rueidis(ctx, f.Raw, id) }),
+		among("go-redis", func(ctx context.Context, id int64) error { return o.goRedis(ctx, f.GoRedis, id) }),
+		among("keywright, guarded", func(ctx context.Context, id int64) error { return o.generated(ctx, f.guarded, id) }),
+	}, Goals: []turns.Goal{
+		{What: o.name + " @%d, keywright ÷ rueidis", By: 1, Bound: 0.95},
+		{What: o.name + " @%d, keywright ÷ go-redis", By: 2, Bound: 1.5, Callers: []int{128}},
+		{What: o.name + " @%d, guarded ÷ not", Of: 3, Bound: 0.7}}}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
-	"github.com/keywright/keywright/value/seal"
 )
 
 // sizes lists those of the texts, in bytes.
@@ -19,27 +18,22 @@ var sizes = []int{100, 64 << 10}
 
 // texts races sealing and opening against AES-GCM with a key that was made before: ours
 // derives one for each place.
-func (o *options) texts(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
+func (o *options) texts(ctx context.Context, out *report.Report) error {
 	for _, size := range sizes {
 		all, err := contestants(strings.Repeat("x", size))
 		if err != nil {
-			return tables, goals, err
+			return err
 		}
-		rates, err := turns.Race(ctx, all, []int{1}, o.rounds, o.slice)
-		if err != nil {
-			return tables, goals, err
+		race := turns.Race{Title: fmt.Sprintf("Texts of %d bytes, per second", size), All: all, Callers: []int{1}, By: 2}
+		if err := race.Show(ctx, out, o.Rounds, o.Slice); err != nil {
+			return err
 		}
-		tables = append(tables, rates.Table(fmt.Sprintf("Texts of %d bytes, per second", size), 2))
 	}
-	return tables, goals, nil
+	return nil
 }
 
 func contestants(plain string) ([]turns.Contestant, error) {
-	text, _, err := seal.Generate()
-	if err != nil {
-		return nil, err
-	}
-	ring, err := seal.Parse(text)
+	ring, _, err := rings()
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +52,8 @@ func contestants(plain string) ([]turns.Contestant, error) {
 	}
 	nonce := make([]byte, bare.NonceSize())
 	return []turns.Contestant{
-		{Name: "seal", Do: func(context.Context, int, int) error { _, err := ring.Seal(place, plain); return err }},
-		{Name: "open", Do: func(context.Context, int, int) error { _, err := ring.Open(place, sealed); return err }},
+		{Name: "seal", Do: func(context.Context, int, int) error { return turns.Err(ring.Seal(place, plain)) }},
+		{Name: "open", Do: func(context.Context, int, int) error { return turns.Err(ring.Open(place, sealed)) }},
 		{Name: "AES-GCM, one key", Do: func(context.Context, int, int) error {
 			_, _ = rand.Read(nonce)
 			bare.Seal(nil, nonce, []byte(plain), nil)

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/costs"
+	"github.com/keywright/keywright/bench/harness"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/value/seal"
 	"github.com/keywright/keywright/value/seal/reseal"
@@ -43,70 +43,71 @@ var walkers = []walk{
 func plain(_ *seal.Ring, _ keywright.Place, text string) (string, error) { return text, nil }
 
 // walks seals many values again, once each way.
-func (o *options) walks(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
-	t := report.Table{Title: fmt.Sprintf("%d values of 100 bytes", o.values),
-		Columns: []string{"walk", "values/s", "server CPU per value"}}
+func (o *options) walks(ctx context.Context, out *report.Report) error {
+	t := out.Table(fmt.Sprintf("%d values of 100 bytes", o.values), "walk", "values/s", "server CPU per value")
 	for _, w := range walkers {
 		took, cpu, err := o.walked(ctx, w)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", w.name, err)
+			return fmt.Errorf("%s: %w", w.name, err)
 		}
 		t.Add(w.name, fmt.Sprintf("%.0f", float64(o.values)/took.Seconds()), cpu/time.Duration(o.values))
 	}
-	return []report.Table{t}, nil, nil
+	return nil
 }
 
 func (o *options) walked(ctx context.Context, w walk) (took, cpu time.Duration, err error) {
-	s, err := live.Start(ctx, o.server)
+	s, err := live.Start(ctx, o.Server)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer s.Stop()
-	url := "redis://" + s.Addr
-	c, err := keywright.Open(ctx, url, keywright.Options{})
+	c, err := keywright.Open(ctx, s.URL(), keywright.Options{})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer c.Close()
+	old, now, err := rings()
+	if err == nil {
+		err = o.fill(ctx, c, old, w)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	ks, err := harness.Declared([]byte(declaration))
+	if err != nil {
+		return 0, 0, err
+	}
+	config, err := connect.New(connect.Options{URL: s.URL(), Getenv: func(string) string { return "" }})
+	if err != nil {
+		return 0, 0, err
+	}
+	source := server.New(config, server.Options{Role: server.Primary})
+	var used costs.Costs
+	err = used.Count(s, func() error {
+		began := time.Now()
+		r, err := w.do(ctx, &reseal.Walk{Keyspace: ks, Client: c, Ring: now, Source: source})
+		took = time.Since(began)
+		if err == nil && r.Resealed != int64(o.values) {
+			err = fmt.Errorf("%d values were sealed, not %d", r.Resealed, o.values)
+		}
+		return err
+	})
+	return took, used.Server, err
+}
+
+// rings returns a ring, and the same with a new key that is to be used from now on.
+func rings() (old, now *seal.Ring, err error) {
 	text, _, err := seal.Generate()
 	if err != nil {
-		return 0, 0, err
+		return nil, nil, err
 	}
-	old, err := seal.Parse(text)
+	more, _, err := seal.Add(text, true)
 	if err != nil {
-		return 0, 0, err
+		return nil, nil, err
 	}
-	if text, _, err = seal.Add(text, true); err != nil {
-		return 0, 0, err
-	}
-	now, err := seal.Parse(text)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err = o.fill(ctx, c, old, w); err != nil {
-		return 0, 0, err
-	}
-	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
-	config, err := connect.New(connect.Options{URL: url, Getenv: func(string) string { return "" }})
-	if err != nil {
-		return 0, 0, err
-	}
-	busy, err := s.CPU()
-	if err != nil {
-		return 0, 0, err
-	}
-	began := time.Now()
-	r, err := w.do(ctx,
-		&reseal.Walk{Keyspace: ks, Client: c, Ring: now, Source: server.New(config, server.Options{Role: server.Primary})})
-	took = time.Since(began)
-	if err != nil {
-		return 0, 0, err
-	}
-	if r.Resealed != int64(o.values) {
-		return 0, 0, fmt.Errorf("%d values were sealed, not %d", r.Resealed, o.values)
-	}
-	after, err := s.CPU()
-	return took, after - busy, err
+	old, err = seal.Parse(text)
+	now, err2 := seal.Parse(more)
+	return old, now, errors.Join(err, err2)
 }
 
 // fill writes the values as they are before the walk.

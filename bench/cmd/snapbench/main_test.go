@@ -1,36 +1,22 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright/bench/contest"
+	"github.com/keywright/keywright/bench/harness/harnesstest"
+	"github.com/keywright/keywright/bench/report"
 )
 
 // The audit by snapshot says exactly what was planted, as the one by SCAN does.
 func TestSnapshotIsExact(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"keywright audit --snapshot", "redis-server, diskless", "redis-server, from disk",
-		"valkey-server, diskless", "valkey-server, from disk"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q:\n%s", want, out.String())
-		}
-	}
+	harnesstest.Shows(t, benchmark(), "-keys 50000 -rounds 1", "keywright audit --snapshot", "redis-server, diskless",
+		"redis-server, from disk", "valkey-server, diskless", "valkey-server, from disk")
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{
-		"-no-such":       {"-no-such"},
-		"no-such-server": {"-servers", "no-such-server"},
-	} {
-		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
+	harnesstest.Refuses(t, benchmark, nil)
 }
 
 // Time is judged by redis-cli, the main thread by the SCAN audit.
@@ -46,8 +32,9 @@ func TestGoals(t *testing.T) {
 		{runs(130, 19), [2]bool{false, true}},
 		{runs(110, 21), [2]bool{true, false}},
 	} {
-		goals := field{snapshot: tc.snapshot, dump: runs(100, 300), scan: runs(900, 100)}.goals("server")
-		if got := [2]bool{goals[0].Reached(), goals[1].Reached()}; got != tc.reached {
+		var out report.Report
+		field{snapshot: tc.snapshot, dump: runs(100, 300), scan: runs(900, 100)}.goals(&out, "server")
+		if got := [2]bool{out.Goals[0].Reached(), out.Goals[1].Reached()}; got != tc.reached {
 			t.Errorf("%+v: %v, want %v", tc.snapshot.Samples, got, tc.reached)
 		}
 	}

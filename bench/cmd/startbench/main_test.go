@@ -3,15 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/bench/harness/harnesstest"
 )
 
 // The generated file is clean: a run with findings would measure their printing.
 func TestShortRun(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(), []string{"-runs", "1"}, &out); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), "keywright lint, 100 entries") {
-		t.Errorf("no row for lint:\n%s", out.String())
+	out := harnesstest.Shows(t, benchmark(), "-runs 1")
+	if !strings.Contains(out, "keywright lint, 100 entries") {
+		t.Errorf("no row for lint:\n%s", out)
 	}
 }

@@ -179,15 +179,23 @@ func (s *Comparisons) report(id record.ID, epoch uint64, diffs []record.Differen
 	if len(diffs) > 0 {
 		s.unequal.Add(1)
 	}
-	now := time.Now()
+	p.Differ(id, diffs, epoch)
+}
+
+// Differ counts a record with others of each class that its differences are of.
+func (p *Part) Differ(id record.ID, diffs []record.Difference, epoch uint64) {
+	now, counted := time.Now(), map[record.Difference]bool{}
 	for _, d := range diffs {
-		p.Add(step.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
-			Example: Hidden(id)})
+		if d.ID = (record.ID{}); !counted[d] {
+			counted[d] = true
+			p.add(step.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
+				Example: hidden(id)})
+		}
 	}
 }
 
-// Hidden returns a digest of an identity: a key may name a person.
-func Hidden(id record.ID) string {
+// hidden returns a digest of an identity: a key may name a person.
+func hidden(id record.ID) string {
 	sum := sha256.Sum256([]byte(id.Move + "\x00" + id.Key + "\x00" + id.Sub))
 	return hex.EncodeToString(sum[:8])
 }
@@ -199,8 +207,8 @@ func (s *Comparisons) part(name string) *Part {
 	return s.found[name]
 }
 
-// Add counts a difference with others of its class.
-func (p *Part) Add(c step.Class) {
+// add counts records with others of their class.
+func (p *Part) add(c step.Class) {
 	for i := range p.Classes {
 		if is := &p.Classes[i]; is.Move == c.Move && is.Path == c.Path && is.Kind == c.Kind {
 			is.Count += c.Count
@@ -272,7 +280,7 @@ func (p *Part) merge(q *Part) {
 	}
 	p.Dropped, p.Failed, p.Cut = p.Dropped+q.Dropped, p.Failed+q.Failed, p.Cut+q.Cut
 	for _, c := range q.Classes {
-		p.Add(c)
+		p.add(c)
 	}
 }
 

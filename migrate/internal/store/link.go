@@ -114,8 +114,8 @@ func (l *Link) Fields(ctx context.Context, hash string) (out []string, err error
 	}
 }
 
-// ErrNoServer reports what needs Redis where no server was named.
-var ErrNoServer = errors.New("no server was named")
+// ErrNoServer reports what needs Redis where there is none.
+var ErrNoServer = errors.New("there is no server: none was named, or it was not reached")
 
 // Unrefused is nil for an error that the server answers with.
 func Unrefused(err error) error {

@@ -219,11 +219,7 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 		v.report.Differ = append(v.report.Differ, step.Differing{ID: id, Differences: diffs, File: digestOf(file),
 			Redis: digestOf(stored)})
 	}
-	now := time.Now()
-	for _, d := range diffs {
-		v.classes.Add(step.Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
-			Epoch: v.is.Epoch, Example: shadow.Hidden(id)})
-	}
+	v.classes.Differ(id, diffs, v.is.Epoch)
 }
 
 // lookAt reads records of one file from both sides.

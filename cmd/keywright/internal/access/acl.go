@@ -51,7 +51,7 @@ that, a warning says so with such a key or channel and the command.
 
 With --self it prints the user that audit, doctor and explain need, with --repair
 the one that queues, entities, locks and rankings need: it may SCAN, which shows the
-names of all keys. A person who does all of this by hand needs --self with --backup,
+names of all keys. With both it prints the user that status and serve need. A person who does all of this by hand needs --self with --backup,
 --change and --repair. With --self and --namespace it may touch the keys of that namespace only:
 that is enough for what lists, saves and changes keys of one namespace.`,
 		Example: `  keywright acl print > users.acl
@@ -128,7 +128,8 @@ func repairRules(a *cli.App, o *aclPrinting) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(users[0].Rules(), " "), nil
+	// Streams are looked at by status and serve.
+	return strings.Join(users[0].Rules(), " ") + " +xinfo|stream +xinfo|groups", nil
 }
 
 // selfRules returns what the user of keywright needs for all that was asked for; without a word what an audit needs.

@@ -132,7 +132,8 @@ func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return cli.Usage(cli.DidYouMean(name, all, "they are"), "%s has no entry %q that holds something encrypted", path, name)
+			return cli.Usage(cli.DidYouMean(name, all, "they are"),
+				"%s has no entry %q that holds something encrypted", path, name)
 		}
 	}
 	return nil

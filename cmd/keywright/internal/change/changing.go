@@ -392,7 +392,8 @@ func unmoved(ctx context.Context, a *cli.App, config connect.Config, was *plan.S
 		return nil
 	}
 	tellReasons(a.Print, why)
-	return cli.Refused("run it again", "the servers are not those that were looked at: %s; nothing was changed", why[0].What)
+	return cli.Refused("run it again",
+		"the servers are not those that were looked at: %s; nothing was changed", why[0].What)
 }
 
 // OnePlan takes the file of a plan.

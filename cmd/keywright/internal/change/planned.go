@@ -106,8 +106,10 @@ func printPlan(a *cli.App, p *plan.Plan, v *Verb, file string) error {
 	a.Print("%s %s%s. Nothing was changed.", terminal.Plural(p.Total.Change, v.Unit), v.Would, memory(p.Total.Bytes))
 	if file != "" {
 		a.Print("The plan is in %s; `%s` executes it.", finding.Printable(file), a.CommandFor(file))
-	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 && a.Takes("plan") {
 		a.Print("--apply does it; --plan FILE keeps the plan.")
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
+		a.Print("--apply does it.")
 	}
 	return nil
 }

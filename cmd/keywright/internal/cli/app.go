@@ -279,6 +279,11 @@ func (a *App) Say(format string, args ...any) {
 // Print writes one line of a result.
 func (a *App) Print(format string, args ...any) { fmt.Fprintf(a.Out, format+"\n", args...) }
 
+// Takes reports whether the command that runs has a flag.
+func (a *App) Takes(flag string) bool {
+	return a.command != nil && a.command.Flags().Lookup(flag) != nil
+}
+
 // detail tells what only --verbose wants to know.
 func (a *App) detail(format string, args ...any) {
 	if a.Verbose {

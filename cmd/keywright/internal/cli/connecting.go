@@ -74,7 +74,7 @@ func ServerFailure(err error) error {
 		return err
 	}
 	code := ExitUnreachable
-	if reply, ok := errors.AsType[*kernel.ServerError](failed.Err); ok {
+	if reply, ok := errors.AsType[*kernel.ServerError](failed.Err); ok && !kernel.Passes(reply) {
 		code = ExitRefused
 		if strings.HasPrefix(reply.Error(), "ERR unknown") {
 			return &Exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}

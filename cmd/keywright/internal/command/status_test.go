@@ -51,7 +51,7 @@ keys:
 	}
 	s.Do("ACL", "SETUSER", "blind", "on", ">secret", "~*", "+@all", "-info")
 	blind := strings.Replace(s.URL(), "redis://", "redis://blind:secret@", 1)
-	if code, _, errs := run(blind, "table"); code != cli.ExitRefused || !strings.Contains(errs, "acl print --self") ||
+	if code, _, errs := run(blind, "table"); code != cli.ExitRefused || !strings.Contains(errs, "acl print --self --repair") ||
 		!strings.Contains(errs, strings.TrimPrefix(s.URL(), "redis://")+": NOPERM") {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}

@@ -334,22 +334,33 @@ func migrateFailure(err error) error {
 			Hint: "these processes live and have not answered: end them, or wait and try again"}
 	}
 	if refused := new(migrate.RefusedError); errors.As(err, &refused) {
-		return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(),
+		return &cli.Exit{Code: cli.ExitRefused, Message: cli.OneLine(err),
 			Hint: "take them away from Redis, or change the declaration: " +
 				"`keywright migrate export` lists them"}
 	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {
-			return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: refusal.hint}
+			return &cli.Exit{Code: cli.ExitRefused, Message: cli.OneLine(err), Hint: refusal.hint}
 		}
 	}
 	switch {
-	case errors.As(err, &file) && errors.Is(err, fs.ErrNotExist):
-		return &cli.Exit{Code: cli.ExitUsage, Message: err.Error(), Hint: "--root names the folder of the sources"}
+	case errors.As(err, &file):
+		return &cli.Exit{Code: cli.ExitUsage, Message: cli.OneLine(err), Hint: fileHint(err)}
 	case unreachable(err):
-		return &cli.Exit{Code: cli.ExitUnreachable, Message: "cannot use the server: " + err.Error(), Hint: ""}
+		return &cli.Exit{Code: cli.ExitUnreachable, Message: "cannot use the server: " + cli.OneLine(err), Hint: ""}
 	}
-	return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: hintOf(err)}
+	return &cli.Exit{Code: cli.ExitRefused, Message: cli.OneLine(err), Hint: hintOf(err)}
+}
+
+// fileHint says what helps where a file cannot be used.
+func fileHint(err error) string {
+	switch {
+	case cli.DiskFull(err):
+		return "make room on that disk and run it again"
+	case errors.Is(err, fs.ErrPermission):
+		return "who runs it needs the right to read the sources, and to write into their folder"
+	}
+	return "--root names the folder of the sources"
 }
 
 // unreachable tells whether the server did not answer.

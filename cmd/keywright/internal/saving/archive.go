@@ -184,6 +184,11 @@ func Verified(ctx context.Context, path string, keys archivefile.Keys) (*Archive
 }
 
 func printArchive(a *cli.App, r *ArchiveReport) error {
+	if r.Archive == "" { // its header is cut
+		a.Print("%s", a.Out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
+		a.Print("nothing of it can be read: %s on disk", terminal.Bytes(r.Size))
+		return nil
+	}
 	a.Print("%s, written by %s on %s", r.Archive, finding.Printable(r.Tool), r.Taken.Format(time.RFC3339))
 	for _, s := range r.Shards {
 		a.Print("from %s %s at %s (%s)", finding.Printable(s.Brand), finding.Printable(s.Version),

@@ -149,7 +149,8 @@ func exported(a *cli.App, o *exporting, write func(io.Writer) (export.Report, er
 	out := bufio.NewWriterSize(file, 64<<10)
 	report, err := write(out)
 	if err = cmp.Or(err, out.Flush()); err != nil { // half an export is of no use
-		return report, errors.Join(cli.Partial("nothing was exported", "%s could not be written: %v", o.to, err), file.Remove())
+		return report, errors.Join(cli.Partial("nothing was exported", "%s could not be written: %v", o.to, err),
+			file.Remove())
 	}
 	return report, file.Finish()
 }

@@ -38,7 +38,8 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	a.PrintKeys(r.Expired, "%s of the snapshot had expired at its moment, and are not saved")
 	sources.TellLibraries(a, r.Libraries)
 	if r.Torn > 0 {
-		a.PrintAs(terminal.Yellow, "%s were written to each time they were read in parts: `keywright archive info %s` names them",
+		a.PrintAs(terminal.Yellow,
+			"%s were written to each time they were read in parts: `keywright archive info %s` names them",
 			terminal.Plural(r.Torn, "key"), r.File)
 	}
 	if r.Base != "" {

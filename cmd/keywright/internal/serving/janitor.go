@@ -139,15 +139,15 @@ func janitorRun(ctx context.Context, a *cli.App, name string, o *tidyOnce) error
 	if err != nil {
 		return err
 	}
+	if j.Do == keyspace.WorkAudit {
+		return cli.Usage("`keywright audit` audits", "the job %s is an audit, whose report is for keywright serve", j.Name)
+	}
 	if !o.apply {
 		if verb := jobVerbs[j.Do]; verb != "" {
 			return change.Change(ctx, a, change.KeyVerbs()[verb], jobRequest(j), jobFlags(j, false))
 		}
 		a.Print("%s: %s; --apply does it", j.Name, j)
 		return nil
-	}
-	if j.Do == keyspace.WorkAudit {
-		return cli.Usage("`keywright audit` audits", "the job %s is an audit, whose report is for keywright serve", j.Name)
 	}
 	if _, err := a.Server(); err != nil {
 		return err

@@ -326,6 +326,11 @@ func watched(a *cli.App, o *Serving, id string, labels map[string]string, turns 
 	if o.IsFile() {
 		options.ID, options.Name = "snapshot", filepath.Base(o.Name)
 		options.Source = func() (source.Source, source.Request, func(), error) { return sources.OpenSource(a, &o.Sourcing) }
+		_, _, done, err := options.Source() // one that cannot be opened is a mistake of the call
+		if err != nil {
+			return nil, err
+		}
+		done()
 		return observe.New(options)
 	}
 	config, err := a.Server()

@@ -44,7 +44,7 @@ placeholders the server is scanned for them. keywright serve says the same on it
 page and under /api/v1/now, with the violations that are new and the jobs of its janitor.
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 usage, 3 the server cannot be reached,
-5 not all could be read, 130 interrupted.`,
+4 it refuses, 5 not all could be read, 130 interrupted.`,
 		Example: `  keywright status
   keywright status -u redis://localhost:6379 -o json`,
 		Args: cli.NoArgs,
@@ -89,7 +89,7 @@ func status(ctx context.Context, a *cli.App, output string) error {
 		out := &cli.Exit{Code: cli.ExitUnreachable, Message: config.String() + ": " + a.HideSecrets(f.What),
 			Hint: "look at the server and at -u"}
 		if strings.Contains(f.What, "NOPERM") {
-			out.Code, out.Hint = cli.ExitRefused, "`keywright acl print --self` prints a user that may read what status needs"
+			out.Code, out.Hint = cli.ExitRefused, "`keywright acl print --self --repair` prints a user that may read what status needs"
 		}
 		return out
 	}

@@ -156,7 +156,7 @@ func NoArchive(path string, err error) error {
 		return cli.Usage("name what opens it with --identity FILE, or --keys-file FILE", "%s is encrypted", path)
 	case errors.Is(err, archivefile.ErrNoKey):
 		return cli.Usage("name another --identity", "%s is encrypted for other keys", path)
-	case errors.Is(err, archive.ErrDamaged):
+	case errors.Is(err, archive.ErrDamaged), errors.As(err, new(*archive.CutError)):
 		return cli.Partial("take another copy of the archive: nothing of this one can be read", "NOT WHOLE: %v",
 			nameFile(path, err))
 	}

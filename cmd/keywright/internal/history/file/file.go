@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -83,15 +84,10 @@ func damage(err error) bool {
 func open(path string) (f *File, err error) {
 	f = &File{path: path}
 	err = f.guarded(func() (err error) {
-		f.db, err = bolt.Open(path, 0o600,
-			&bolt.Options{Timeout: 300 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoFreelistSync: true})
-		switch {
-		case errors.Is(err, bolterrors.ErrTimeout):
-			return history.ErrInUse
-		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch),
-			errors.Is(err, bolterrors.ErrChecksum):
-			return errors.Join(chunk.ErrDamaged, err)
-		case err != nil:
+		if err := f.walk(); err != nil {
+			return err
+		}
+		if f.db, err = f.bolt(false); err != nil {
 			return err
 		}
 		return f.begin()
@@ -103,6 +99,50 @@ func open(path string) (f *File, err error) {
 		return nil, fmt.Errorf("the history %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// bolt opens the database.
+func (f *File) bolt(onlyRead bool) (*bolt.DB, error) {
+	db, err := bolt.Open(f.path, 0o600, &bolt.Options{Timeout: 300 * time.Millisecond, FreelistType: bolt.FreelistMapType,
+		NoFreelistSync: true, ReadOnly: onlyRead})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, history.ErrInUse
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch),
+		errors.Is(err, bolterrors.ErrChecksum):
+		return nil, errors.Join(chunk.ErrDamaged, err)
+	}
+	return db, err
+}
+
+// walk reads each page of a file that is there. A database that is opened for writing reads them on a goroutine of its
+// own, whose panic over a damaged one would end the process.
+func (f *File) walk() error {
+	info, err := os.Stat(f.path)
+	switch {
+	case err != nil || !info.Mode().IsRegular() || info.Size() == 0:
+		return nil // it is made, or opening it says why it cannot be
+	case info.Size() < 2*int64(os.Getpagesize()):
+		return fmt.Errorf("%w: it has %d bytes", chunk.ErrDamaged, info.Size())
+	}
+	db, err := f.bolt(true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walkBucket(b) })
+	})
+}
+
+func walkBucket(b *bolt.Bucket) error {
+	return b.ForEach(func(name, value []byte) error {
+		if value == nil {
+			return walkBucket(b.Bucket(name))
+		}
+		_ = crc32.ChecksumIEEE(value) // touches all its pages
+		return nil
+	})
 }
 
 // begin writes the form into a new file, and reads it in one that is there.

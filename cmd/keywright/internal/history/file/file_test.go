@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,6 +77,56 @@ func TestDamagedFileIsPutAside(t *testing.T) {
 	}
 	if _, err := Open(t.TempDir(), time.Now()); err == nil || errors.As(err, &damaged) {
 		t.Error("a folder was opened or moved", err)
+	}
+}
+
+// A file that is cut anywhere, or has lost a page, is put aside; one that is good in each page that is in use is not.
+func TestCutFileIsPutAside(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "h.db")
+	f := opened(t, path)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 50 {
+		points := map[string]history.Point{}
+		for e := range 200 {
+			points[fmt.Sprintf("entry_%d", e)] = history.Point{Keys: int64(e)}
+		}
+		now = now.Add(time.Hour)
+		if err := f.Append(t.Context(), "a", now, points); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, aside := os.Getpagesize(), 0
+	try := func(what string, text []byte) {
+		path := filepath.Join(t.TempDir(), "h.db")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path, now)
+		var damaged *history.Damaged
+		switch {
+		case errors.As(err, &damaged):
+			aside++
+		case err != nil:
+			t.Fatalf("%s: %v", what, err)
+		}
+		_ = f.Close()
+	}
+	for _, n := range []int{1, page, 2 * page, 2*page + 1, 4 * page, len(good) / 2, len(good)/2 + 7} {
+		try(fmt.Sprint("cut at ", n), good[:n])
+	}
+	if aside != 7 {
+		t.Errorf("%d of 7 cut files were put aside", aside)
+	}
+	for n := 2; n < len(good)/page; n += 1 + len(good)/page/20 {
+		try(fmt.Sprint("without page ", n), slices.Concat(good[:n*page], make([]byte, page), good[(n+1)*page:]))
 	}
 }
 
