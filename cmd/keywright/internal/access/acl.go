@@ -13,7 +13,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source/server"
@@ -21,23 +20,13 @@ import (
 )
 
 func ACLCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "acl",
-		Short: "ACL users of the keyspace: one per owner and reader",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return a.UnknownCommand(c, args[0])
-		},
+	return a.Group(&cobra.Command{
+		Use:                        "acl",
+		Short:                      "ACL users of the keyspace: one per owner and reader",
 		SuggestionsMinimumDistance: 2,
-		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(aclPrintCommand(a), aclDiffCommand(a), aclApplyCommand(a))
-	return c
+	}, aclPrintCommand(a), aclDiffCommand(a), aclApplyCommand(a))
 }
 
-// aclPrinting holds the flags of acl print.
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
 	backup, restore, copy, change  bool
@@ -227,7 +216,11 @@ func aclPrint(a *cli.App, o *aclPrinting) error {
 		return a.JSON(ACLUsers{aclJSON(users)})
 	case "commands":
 		for _, u := range users {
-			a.Print("%s", strings.Join(quoteAll(append([]string{"ACL", "SETUSER"}, u.SetUser()...)), " "))
+			words := []string{"ACL", "SETUSER"}
+			for _, word := range u.SetUser() {
+				words = append(words, cli.ShellWord(word))
+			}
+			a.Print("%s", strings.Join(words, " "))
 		}
 		return nil
 	}
@@ -235,7 +228,6 @@ func aclPrint(a *cli.App, o *aclPrinting) error {
 	return nil
 }
 
-// selectUsage says what --select does.
 const selectUsage = "let users choose a database: the rules hold in all of them"
 
 func withSelect(users []acl.User) []acl.User {
@@ -246,7 +238,6 @@ func withSelect(users []acl.User) []acl.User {
 	return out
 }
 
-// aclPrinted returns the users that are printed.
 func aclPrinted(a *cli.App, o *aclPrinting) (*cli.Declaration, []acl.User, error) {
 	if !o.repair {
 		return declaredUsers(a, o.user)
@@ -291,11 +282,7 @@ func declaredUsers(a *cli.App, only string) (*cli.Declaration, []acl.User, error
 		}
 		names = append(names, u.Name)
 	}
-	hint := "the components are " + strings.Join(names, ", ")
-	if near := typo.Nearest(only, names); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return nil, nil, cli.Usage(hint, "%q is no owner and no reader", only)
+	return nil, nil, cli.Usage(cli.DidYouMean(only, names, "the components are"), "%q is no owner and no reader", only)
 }
 
 // ToldOfUser bounds the warnings of one user where several are printed.
@@ -374,15 +361,6 @@ func folded(all []acl.Excess) []*fold {
 			out = append(out, at[what])
 		}
 		at[what].rules++
-	}
-	return out
-}
-
-// quoteAll makes words safe for a shell.
-func quoteAll(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = cli.ShellWord(w)
 	}
 	return out
 }

@@ -46,11 +46,8 @@ and again afterwards. A plan has no passwords and no hashes of them.
 		},
 	}
 	o.Flags(a, c)
-	f := c.Flags()
-	f.StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
-	f.BoolVar(&choose, "select", false, selectUsage)
-	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
+	userFlags(a, c, &user, &choose)
+	c.Flags().BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
 	return c
 }
 
@@ -67,11 +64,7 @@ func loadUsers(_ context.Context, r *change.Run) error {
 
 // findUsers finds the users that are not as declared, server by server.
 func findUsers(ctx context.Context, r *change.Run, found *change.Findings) error {
-	users := r.Users
-	if r.Request.Options["select"] == "true" || r.Config.DB != 0 {
-		users = withSelect(users)
-	}
-	s, err := aclNodes(ctx, r.App, r.Config, users)
+	s, err := openSession(ctx, r.App, r.Config, r.Users, r.Request.Options["select"] == "true")
 	if err != nil {
 		return err
 	}
@@ -87,7 +80,7 @@ func findUsers(ctx context.Context, r *change.Run, found *change.Findings) error
 		}
 	}
 	for i := range servers {
-		n := addChanges(found, &servers[i], users)
+		n := addChanges(found, &servers[i], s.users)
 		if save && (n > 0 || saves(r, servers[i].Server)) {
 			addSave(found, &servers[i])
 		}
@@ -196,16 +189,14 @@ func canSave(ctx context.Context, servers []aclServer) error {
 				"nothing was changed; --save asks for the ACL file first, which needs +config|get")
 		}
 		if config["aclfile"] == "" {
-			return &cli.Exit{Code: cli.ExitRefused,
-				Message: node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
-				Hint:    "set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
+			return cli.Refused("set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there",
+				"%s has no ACL file, so its users cannot be saved; nothing was changed", node.Server)
 		}
 		reply, err := node.client.Do(ctx, node.client.B().AclDryrun().Username(node.self).Command("ACL").Arg("SAVE").Build()).
 			ToString()
 		if err == nil && reply != "OK" {
-			return &cli.Exit{Code: cli.ExitRefused,
-				Message: node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
-				Hint:    "the login needs +acl|save"}
+			return cli.Refused("the login needs +acl|save", "%s: %s may not ACL SAVE; nothing was changed", node.Server,
+				node.self)
 		}
 	}
 	return nil

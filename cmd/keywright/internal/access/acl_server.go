@@ -20,9 +20,15 @@ import (
 
 // aclSession represents the servers of a topology and the users that they should have.
 type aclSession struct {
-	nodes map[string]kernel.Raw
-	users []acl.User
-	close func()
+	nodes   map[string]kernel.Raw
+	users   []acl.User
+	closers []func()
+}
+
+func (s *aclSession) close() {
+	for _, c := range slices.Backward(s.closers) {
+		c()
+	}
 }
 
 // ACLDifference describes what acl diff prints as JSON; its names are stable.
@@ -41,72 +47,47 @@ type aclServer struct {
 	categories map[string][]string // which commands each category of this server has
 }
 
-// openSession connects to all servers. With choose, or if the URL names a database other
+// openSession connects to all servers of a topology. With choose, or if the URL names a database other
 // than 0, users may choose one.
-func openSession(ctx context.Context, a *cli.App, user string, choose bool) (*aclSession, error) {
-	d, users, err := declaredUsers(a, user)
-	if err != nil {
-		return nil, err
-	}
-	config, err := a.Server()
-	if err != nil {
-		return nil, err
-	}
-	warnOfExcess(a, d, users, user != "")
+func openSession(ctx context.Context, a *cli.App, config connect.Config, users []acl.User,
+	choose bool) (*aclSession, error) {
 	if choose || config.DB != 0 {
 		users = withSelect(users)
 	}
-	return aclNodes(ctx, a, config, users)
-}
-
-// aclNodes connects to all servers of a topology.
-func aclNodes(ctx context.Context, a *cli.App, config connect.Config, users []acl.User) (*aclSession, error) {
-	c, err := keywright.Open(ctx, a.URL,
-		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
-			KeyFile:    a.Connect.KeyFile,
-			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-			Getenv: a.Getenv})
+	c, err := a.Client(ctx)
 	if err != nil {
-		return nil, cli.ServerFailure(err)
-	}
-	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
-	if err != nil {
-		closeAll()
-		c.Close()
 		return nil, err
 	}
-	return &aclSession{nodes, users, func() { closeAll(); c.Close() }}, nil
+	primaries := c.Raw().Nodes()
+	s := &aclSession{maps.Clone(primaries), users, []func(){c.Close}}
+	if err := s.addReplicas(ctx, config, primaries); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
-// withReplicas adds to the primaries the replicas that they name.
-func withReplicas(ctx context.Context, config connect.Config,
-	primaries map[string]kernel.Raw) (all map[string]kernel.Raw, closeAll func(), err error) {
-	all = maps.Clone(primaries)
-	var opened []kernel.Raw
-	closeAll = func() {
-		for _, c := range opened {
-			c.Close()
-		}
-	}
+// addReplicas adds to the primaries the replicas that they name.
+func (s *aclSession) addReplicas(ctx context.Context, config connect.Config, primaries map[string]kernel.Raw) error {
 	for address, c := range primaries {
 		role, err := topology.ReadRole(ctx, kernel.AskNode(c))
 		if err != nil {
-			return all, closeAll, aclRefused(address, err, "the login needs +role")
+			return aclRefused(address, err, "the login needs +role")
 		}
 		for _, replica := range role.Followers {
-			if all[replica] != nil {
+			if s.nodes[replica] != nil {
 				continue
 			}
 			r, err := kernel.OpenNode(config, replica)
 			if err != nil {
-				return all, closeAll,
-					aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
+				return aclRefused(replica, err,
+					"it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
 			}
-			opened = append(opened, r)
-			all[replica] = r
+			s.closers = append(s.closers, r.Close)
+			s.nodes[replica] = r
 		}
 	}
-	return all, closeAll, nil
+	return nil
 }
 
 func aclRefused(server string, err error, hint string) error {
@@ -176,17 +157,19 @@ func getUser(ctx context.Context, c kernel.Raw, name string) (acl.Actual, error)
 	if err != nil {
 		return u, err
 	}
+	unknown := func(field string) error {
+		return fmt.Errorf(
+			"the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+	}
 	for field, into := range map[string]*string{"commands": &u.Commands, "keys": &u.Keys, "channels": &u.Channels} {
 		m := fields[field]
 		if *into, err = m.ToString(); err != nil {
-			return u, fmt.Errorf(
-				"the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+			return u, unknown(field)
 		}
 	}
 	flags := fields["flags"]
 	if u.Flags, err = flags.AsStrSlice(); err != nil {
-		return u, fmt.Errorf(
-			"the server describes its users in a way that is not known here (flags); Redis 7.0 or Valkey 7.2 is needed")
+		return u, unknown("flags")
 	}
 	selectors := fields["selectors"]
 	list, _ := selectors.ToArray()
@@ -201,20 +184,14 @@ func showACL(a *cli.App, form string, plan []aclServer) error {
 		plan[i].Changes = append([]acl.Change{}, plan[i].Changes...)
 		plan[i].Unknown = append([]string{}, plan[i].Unknown...)
 	}
-	if form == "json" {
-		if err := a.JSON(ACLDifference{append([]aclServer{}, plan...)}); err != nil {
-			return err
-		}
-	} else {
-		printACL(a, plan)
+	err := a.WriteReport(form, ACLDifference{append([]aclServer{}, plan...)}, func() error { return printACL(a, plan) })
+	if err == nil && changes > 0 {
+		err = &cli.Exit{Code: cli.ExitFindings}
 	}
-	if changes > 0 {
-		return &cli.Exit{Code: cli.ExitFindings}
-	}
-	return nil
+	return err
 }
 
-func printACL(a *cli.App, plan []aclServer) {
+func printACL(a *cli.App, plan []aclServer) error {
 	for _, s := range plan {
 		if len(s.Changes) == 0 {
 			a.Print("%s: as declared", s.Server)
@@ -232,6 +209,7 @@ func printACL(a *cli.App, plan []aclServer) {
 			a.Print("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
 		}
 	}
+	return nil
 }
 
 func aclDiffCommand(a *cli.App) *cobra.Command {
@@ -254,23 +232,41 @@ refused.`,
 			if err := cli.OneOf("output", output, "text", "json"); err != nil {
 				return err
 			}
-			s, err := openSession(c.Context(), a, user, choose)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			found, err := s.compare(c.Context())
-			if err != nil {
-				return err
-			}
-			return showACL(a, output, found)
+			return aclDiff(c.Context(), a, user, choose, output)
 		},
 	}
 	a.ServerFlags(c)
 	a.NamespaceFlag(c)
-	c.Flags().StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
-	c.Flags().BoolVar(&choose, "select", false, selectUsage)
+	userFlags(a, c, &user, &choose)
 	cli.Outputs(c, &output, "text", "json")
 	return c
+}
+
+// userFlags say which users are compared, or changed.
+func userFlags(a *cli.App, c *cobra.Command, user *string, choose *bool) {
+	c.Flags().StringVar(user, "user", "", "only this user")
+	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
+	c.Flags().BoolVar(choose, "select", false, selectUsage)
+}
+
+func aclDiff(ctx context.Context, a *cli.App, user string, choose bool, output string) error {
+	d, users, err := declaredUsers(a, user)
+	if err != nil {
+		return err
+	}
+	config, err := a.Server()
+	if err != nil {
+		return err
+	}
+	warnOfExcess(a, d, users, user != "")
+	s, err := openSession(ctx, a, config, users, choose)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	found, err := s.compare(ctx)
+	if err != nil {
+		return err
+	}
+	return showACL(a, output, found)
 }

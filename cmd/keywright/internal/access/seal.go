@@ -1,21 +1,20 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/value/seal"
 	"github.com/keywright/keywright/value/seal/reseal"
 	"github.com/spf13/cobra"
 )
@@ -29,23 +28,14 @@ type sealing struct {
 }
 
 func SealCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
+	return a.Group(&cobra.Command{
 		Use:   "seal",
 		Short: "What is declared encrypted: which keys it is sealed with, sealing it again, key rings",
 		Long: `Looks after what the declaration calls encrypted. ` + "`seal key`" + ` makes key rings,
 ` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals again what is not
 sealed with the active key, ` + "`seal adopt`" +
 			` seals what is there as plain text. The order of things is in docs/encryption.md.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return a.UnknownCommand(cmd, args[0])
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(sealStatusCommand(a), sealRotateCommand(a), sealAdoptCommand(a), sealKeyCommand(a))
-	return c
+	}, sealStatusCommand(a), sealRotateCommand(a), sealAdoptCommand(a), sealKeyCommand(a))
 }
 
 func sealStatusCommand(a *cli.App) *cobra.Command {
@@ -67,21 +57,13 @@ interrupted.`,
   keywright seal status settings -o json --rate 5000`,
 		RunE: func(c *cobra.Command, args []string) error { return sealTexts(c.Context(), a, args, &o) },
 	}
-	sealFlags(a, c, &o)
-	return c
-}
-
-func sealFlags(a *cli.App, c *cobra.Command, o *sealing) {
 	a.ServerFlags(c)
 	a.NamespaceFlag(c)
 	cli.Outputs(c, &o.output, "table", "json")
-	f := c.Flags()
 	o.ring.Flags(c)
-	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency",
-		0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	sources.RateFlags(c, &o.scan, sources.UsualRate)
+	cli.ProgressFlag(c, &o.progress)
+	return c
 }
 
 func (o *sealing) Check() error {
@@ -91,25 +73,14 @@ func (o *sealing) Check() error {
 	if o.scan.Rate < 0 || o.scan.MaxLatency < 0 {
 		return cli.Usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
 	}
-	if err := cli.OneOf("progress", o.progress, "auto", "plain", "none"); err != nil {
-		return err
-	}
-	return cli.OneOf("output", o.output, "table", "json")
+	return cmp.Or(cli.CheckProgress(o.progress), cli.OneOf("output", o.output, "table", "json"))
 }
 
-// sealTexts counts.
 func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	d, path, err := a.LoadDeclaration()
-	if err != nil {
-		return err
-	}
-	if err := sealedEntries(d.Keyspace, names, path); err != nil {
-		return err
-	}
-	ring, err := sources.KeyRing(ctx, a, &o.ring)
+	ks, ring, err := declaredSealed(ctx, a, names, &o.ring)
 	if err != nil {
 		return err
 	}
@@ -117,29 +88,35 @@ func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) erro
 	if err != nil {
 		return err
 	}
-	c, err := keywright.Open(ctx, a.URL,
-		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
-			KeyFile:    a.Connect.KeyFile,
-			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-			Getenv: a.Getenv})
+	c, err := a.Client(ctx)
 	if err != nil {
-		return cli.ServerFailure(err)
+		return err
 	}
 	defer c.Close()
 	o.scan.Role, o.scan.OnlyDB = server.Primary, config.DB
-	mode := o.progress
-	if a.Quiet {
-		mode = "none"
-	}
-	bar := terminal.NewProgress(mode, a.Err, a.Now())
+	bar := terminal.NewProgress(a.ProgressMode(o.progress), a.Err, a.Now())
 	defer bar.Clear()
-	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
+	w := &reseal.Walk{Keyspace: ks, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
 		Request: source.Request{Progress: func(p source.Progress) {
 			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.Now())
 		}}}
 	r, err := w.Status(ctx)
 	bar.Clear()
 	return reportSealed(ctx, a, r, err, o)
+}
+
+// declaredSealed reads the declaration, which has the named entries, and the ring.
+func declaredSealed(ctx context.Context, a *cli.App, names []string, from *sources.Ringing) (*keyspace.Keyspace,
+	*seal.Ring, error) {
+	d, path, err := a.LoadDeclaration()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sealedEntries(d.Keyspace, names, path); err != nil {
+		return nil, nil, err
+	}
+	ring, err := sources.KeyRing(ctx, a, from)
+	return d.Keyspace, ring, err
 }
 
 // sealedEntries checks the names of entries.
@@ -155,11 +132,8 @@ func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			hint := "they are " + strings.Join(all, ", ")
-			if near := typo.Nearest(name, all); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return cli.Usage(hint, "%s has no entry %q that holds something encrypted", path, name)
+			return cli.Usage(cli.DidYouMean(name, all, "they are"),
+				"%s has no entry %q that holds something encrypted", path, name)
 		}
 	}
 	return nil
@@ -170,12 +144,7 @@ func reportSealed(ctx context.Context, a *cli.App, r *reseal.Report, failed erro
 	if failed != nil && r.Endpoint == "" {
 		return cli.ServerFailure(failed)
 	}
-	var err error
-	if o.output == "json" {
-		err = a.JSON(sealReportOf(r))
-	} else {
-		err = printSealed(a, r)
-	}
+	err := a.WriteReport(o.output, sealReportOf(r), func() error { return printSealed(a, r) })
 	total := r.Total()
 	closed := total.Closed()
 	switch {
@@ -185,8 +154,7 @@ func reportSealed(ctx context.Context, a *cli.App, r *reseal.Report, failed erro
 	case err != nil || failed != nil:
 		return errors.Join(err, cli.ServerFailure(failed))
 	case len(r.Incomplete) > 0:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the count is incomplete: " + r.Incomplete.String(),
-			Hint: "run it again when the server is at rest"}
+		return cli.Partial("run it again when the server is at rest", "the count is incomplete: %s", r.Incomplete)
 	case closed > 0:
 		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(closed, "text") + " did not open",
 			Hint: "docs/encryption.md says what the reasons mean"}

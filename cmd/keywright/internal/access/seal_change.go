@@ -74,22 +74,14 @@ func loadSealed(ctx context.Context, r *change.Run) error {
 	if err := r.Ring.Check(); err != nil {
 		return err
 	}
-	d, path, err := r.LoadDeclaration()
-	if err != nil {
+	var err error
+	if r.Schema, r.Keys, err = declaredSealed(ctx, r.App, r.Request.Entries, &r.Ring); err != nil {
 		return err
 	}
-	if err := sealedEntries(d.Keyspace, r.Request.Entries, path); err != nil {
-		return err
-	}
-	r.Schema = d.Keyspace
-	if r.Keys, err = sources.KeyRing(ctx, r.App, &r.Ring); err != nil {
-		return err
-	}
-	r.Request.Options = maps.Clone(r.Request.Options)
-	if r.Request.Options == nil {
-		r.Request.Options = map[string]string{}
-	}
-	r.Request.Options[plan.ActiveKey] = r.Keys.Active()
+	options := map[string]string{} // those of the caller stay
+	maps.Copy(options, r.Request.Options)
+	options[plan.ActiveKey] = r.Keys.Active()
+	r.Request.Options = options
 	return nil
 }
 

@@ -89,44 +89,47 @@ func Create(path string, replace bool) (*File, error) {
 	if info, err := os.Lstat(path + Part); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no plain file", path+Part)
 	}
-	f, err := os.OpenFile(path+Part, os.O_WRONLY|os.O_CREATE|noFollow, 0o600)
+	out, err := openPart(path, os.O_WRONLY|os.O_CREATE, replace)
 	if err != nil {
 		return nil, err
 	}
-	out := &File{file: f, path: path, replace: replace}
-	if err := filelock.Lock(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path+Part, err), f.Close())
-	}
-	err = out.checkPartName()
-	if err == nil {
-		err = errors.Join(f.Chmod(0o600), f.Truncate(0)) // one that a killed run has left
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err := errors.Join(out.file.Chmod(0o600), out.file.Truncate(0)); err != nil { // one that a killed run has left
+		return nil, errors.Join(err, out.file.Close())
 	}
 	return out, nil
+}
+
+// openPart opens the file that ends with Part, as the only program that writes it.
+func openPart(path string, flags int, replace bool) (*File, error) {
+	file, err := os.OpenFile(path+Part, flags|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{file: file, path: path, replace: replace}
+	if err = filelock.Lock(file); err != nil {
+		err = fmt.Errorf("%s: %w", path+Part, err)
+	} else {
+		err = f.checkPartName()
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return f, nil
 }
 
 // Continue opens what a killed run has left of an archive, to write on after its last whole
 // block. end is where that ends; the archive has what is before it, and is read from the
 // same file. Abandon leaves the file as it was before what was written.
 func Continue(path string, replace bool) (f *File, a *archive.Archive, end int64, err error) {
-	file, err := os.OpenFile(path+Part, os.O_RDWR|noFollow, 0o600)
-	if err != nil {
+	if f, err = openPart(path, os.O_RDWR, replace); err != nil {
 		return nil, nil, 0, err
 	}
-	f = &File{file: file, path: path, replace: replace}
+	file := f.file
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	if err = filelock.Lock(file); err == nil {
-		err = f.checkPartName()
-	}
-	if err != nil {
-		return nil, nil, 0, fmt.Errorf("%s: %w", path+Part, err)
-	}
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, 0, err
@@ -142,21 +145,12 @@ func Continue(path string, replace bool) (f *File, a *archive.Archive, end int64
 
 // Discard removes what a run has left of an archive, but not what a living one writes.
 func Discard(path string) error {
-	file, err := os.OpenFile(path+Part, os.O_RDWR|noFollow, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := openPart(path, os.O_RDWR, false)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInUse) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	f := &File{file: file, path: path}
-	if err := filelock.Lock(file); errors.Is(err, ErrInUse) {
-		return file.Close()
-	} else if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	if err := f.checkPartName(); err != nil {
-		return errors.Join(err, file.Close())
 	}
 	return f.Remove()
 }

@@ -31,15 +31,11 @@ var ErrNoKey = errors.New("the archive is encrypted for other keys")
 // Is reports whether a file is an archive, encrypted or not. A file that cannot be read is
 // none.
 func Is(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := regular(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	first := make([]byte, len(ageMagic))
 	n, _ := io.ReadFull(f, first)
 	return Begins(first[:n])
@@ -53,7 +49,6 @@ const Head = len(ageMagic)
 
 func encrypted(first []byte) bool { return bytes.HasPrefix(first, []byte(ageMagic)) }
 
-// Opened represents an open archive.
 type Opened struct {
 	*archive.Archive
 	Cut       error // why it is not whole; nil: it is
@@ -61,7 +56,6 @@ type Opened struct {
 	file      *os.File
 }
 
-// Close closes the file.
 func (o *Opened) Close() error { return o.file.Close() }
 
 // Open opens an archive by its index. Of one that is not whole it reads what is good, and
@@ -123,7 +117,6 @@ func opened(f *os.File, size int64, name string, keys Keys) (_ *Opened, err erro
 	return nil, err
 }
 
-// regular opens a plain file.
 func regular(path string) (*os.File, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -158,29 +151,32 @@ func explained(err error) error {
 	return fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 }
 
-// Plain closes an archive that is not encrypted.
-type Plain struct{ *os.File }
+// Streamed represents an archive that is read from its beginning.
+type Streamed struct {
+	io.Reader
+	io.Closer
+	Encrypted bool
+}
 
-// Stream opens an archive to be read from its beginning. What closes it is a *Plain if it
-// is not encrypted.
-func Stream(path string, keys Keys) (io.Reader, io.Closer, error) {
+// Stream opens an archive to be read from its beginning.
+func Stream(path string, keys Keys) (*Streamed, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	in := bufio.NewReaderSize(f, 1<<20)
 	if first, _ := in.Peek(len(ageMagic)); !encrypted(first) {
-		return in, &Plain{f}, nil
+		return &Streamed{in, f, false}, nil
 	}
 	identities, err := keys.identities()
 	if err == nil {
 		var plain io.Reader
 		if plain, err = age.Decrypt(in, identities...); err == nil {
-			return &authentic{plain}, f, nil
+			return &Streamed{&authentic{plain}, f, true}, nil
 		}
 		err = explained(err)
 	}
-	return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 }
 
 // authentic says of an encrypted file that does not open that it is damaged.

@@ -38,11 +38,11 @@ func encrypted(t *testing.T, to ...age.Recipient) string {
 
 // verify reads all of a file.
 func verify(path string, keys archivefile.Keys) error {
-	in, closer, err := archivefile.Stream(path, keys)
+	in, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return err
 	}
-	defer closer.Close()
+	defer in.Close()
 	_, _, err = archive.Verify(in, archivefile.Codecs()...)
 	return err
 }

@@ -88,7 +88,6 @@ func (s *Spool) Each(each func(text []byte) error) error {
 	}
 }
 
-// Close frees it.
 func (s *Spool) Close() error {
 	err := s.file.Close()
 	if gone := os.Remove(s.file.Name()); !errors.Is(gone, os.ErrNotExist) {

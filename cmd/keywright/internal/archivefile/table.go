@@ -46,7 +46,6 @@ func NewTable(folder string, keys int64) (*Table, error) {
 	return t, nil
 }
 
-// Close frees the table.
 func (t *Table) Close() error {
 	err := t.file.Close()
 	_ = os.Remove(t.file.Name())

@@ -12,7 +12,6 @@ import (
 	"github.com/keywright/keywright/keyspace/finding"
 )
 
-// Applying holds the flags of apply.
 type Applying struct {
 	Changing
 	Drift int
@@ -55,7 +54,8 @@ func (r *Run) hold(ctx context.Context, path string, p *plan.Plan, journal *jour
 	if err := r.MakePlan(ctx); err != nil {
 		return err
 	}
-	if err := Drifted(r.App, o.Output, path, p.Drift(r.Made, o.Tolerance(journal.Changed()))); err != nil {
+	done, maybe := journal.Changed()
+	if err := o.Holds(r.App, path, p, r.Made, done, maybe); err != nil {
 		return err
 	}
 	if p.Verb == "rename" && r.phase == phaseMove || p.Verb == "ttl" {
@@ -78,8 +78,7 @@ func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 	j, resumed, err = journal.Open(path+journalName, p.ID)
 	switch {
 	case errors.Is(err, journal.ErrInUse):
-		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process",
-			Hint: "wait until it has ended"}
+		return nil, false, cli.Refused("wait until it has ended", "%s is being executed by another process", path)
 	case err != nil:
 		return nil, false, cli.Usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
 	case !j.Done():
@@ -101,13 +100,14 @@ type Ended struct {
 
 func (e *Ended) Unwrap() error { return e.error }
 
-// Tolerance returns how far counts may have moved.
-func (o *Applying) Tolerance(done, maybe map[string]int64) plan.Tolerance {
+// Holds refuses a plan that differs from now by more than --drift allows. done says how many changes of it were made,
+// by entry, and maybe how many may have been.
+func (o *Applying) Holds(a *cli.App, path string, p, now *plan.Plan, done, maybe map[string]int64) error {
 	t := plan.Tolerance{Share: float64(o.Drift) / 100, Least: leastDrift, Done: done, Maybe: maybe}
 	if o.Drift == 0 {
 		t.Least = 0
 	}
-	return t
+	return Drifted(a, o.Output, path, p.Drift(now, t))
 }
 
 // Drifted refuses a plan that does not hold any more. With output json the reasons are on standard error.
@@ -119,9 +119,12 @@ func Drifted(a *cli.App, output, path string, why []plan.Reason) error {
 	if output == "json" { // whose reader waits for a document
 		tell = a.Say
 	}
+	tellReasons(tell, why)
+	return cli.Refused(why[0].Fix, "%s does not hold any more: %s; nothing was changed", path, why[0].What)
+}
+
+func tellReasons(tell func(string, ...any), why []plan.Reason) {
 	for _, d := range why {
 		tell("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &cli.Exit{Code: cli.ExitRefused,
-		Message: path + " does not hold any more: " + why[0].What + "; nothing was changed", Hint: why[0].Fix}
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/value/seal"
@@ -58,8 +57,7 @@ func (p *Pacing) Flags(c *cobra.Command) {
 	f.IntVar(&p.byteRate, "rate-mb", 0, "megabytes per second at most of the values that are changed (0: any)")
 	f.DurationVar(&p.MaxLatency, "max-latency", UsualLatency,
 		"pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&p.Progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	cli.ProgressFlag(c, &p.Progress)
 }
 
 // UsualLatency is the --max-latency of what changes a server.
@@ -69,7 +67,7 @@ func (p *Pacing) Check() error {
 	if p.Rate < 0 || p.byteRate < 0 || p.MaxLatency < 0 {
 		return cli.Usage("write a positive number, or leave it out", "--rate, --rate-mb and --max-latency cannot be negative")
 	}
-	return cli.OneOf("progress", p.Progress, "auto", "plain", "none")
+	return cli.CheckProgress(p.Progress)
 }
 
 func (o *Changing) Flags(a *cli.App, c *cobra.Command) {
@@ -138,9 +136,8 @@ func Change(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changin
 	if err := errors.Join(cli.OneOf("output", o.Output, "table", "json"), o.Check()); err != nil {
 		return err
 	}
-	if o.Apply && o.plan != "" {
-		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
-			"--plan and --apply exclude each other")
+	if err := PlanOrApply(o.plan, o.Apply); err != nil {
+		return err
 	}
 	if o.Keep != "" && !o.Apply {
 		return cli.Usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
@@ -164,6 +161,15 @@ func Change(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changin
 	return r.Execute(ctx, r.Made, nil)
 }
 
+// PlanOrApply refuses to write a plan and to execute it at once.
+func PlanOrApply(plan string, apply bool) error {
+	if !apply || plan == "" {
+		return nil
+	}
+	return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(plan)+"` executes it",
+		"--plan and --apply exclude each other")
+}
+
 // Prepare reads what the verb needs, and connects. file is the plan that is executed.
 func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changing, file *plan.Plan) (*Run,
 	error) {
@@ -181,7 +187,7 @@ func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changi
 	if r.id, err = server.Identify(ctx, r.Config, server.Primary); err != nil {
 		return nil, err
 	}
-	r.clients = &cli.Databases{App: a, Open: map[int]*keywright.Client{}}
+	r.clients = a.Databases(a.URL)
 	r.Closers = append(r.Closers, r.clients.Close)
 	if r.work, err = r.verb.Open(ctx, r); err != nil {
 		r.Close()
@@ -221,9 +227,6 @@ func (r *Run) Close() {
 	for _, c := range r.Closers {
 		c()
 	}
-	if r.asker != nil {
-		r.asker.Close()
-	}
 	_ = r.undoing.Close()
 }
 
@@ -234,7 +237,7 @@ func (r *Run) Client() (*keywright.Client, error) {
 
 // MakePlan looks at what there is now.
 func (r *Run) MakePlan(ctx context.Context) error {
-	p := r.empty()
+	p := NewPlan(r.App, r.Name, PlanServer(r.Config, r.id), r.Schema, r.Request)
 	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, r.App.Now())
 	err := r.work.Plan(ctx, p, bar)
 	bar.Clear()
@@ -245,18 +248,17 @@ func (r *Run) MakePlan(ctx context.Context) error {
 	return p.Seal()
 }
 
-// empty returns the plan without what it counts.
-func (r *Run) empty() *plan.Plan {
-	return &plan.Plan{Format: plan.Format, Verb: r.Name, Made: r.App.Now().UTC().Truncate(time.Millisecond),
-		Tool: cli.Version().Version, Server: PlanServer(r.Config,
-			r.id), Declaration: plan.Digest(r.Schema), Request: r.Request,
-		Entries: []plan.Part{}}
+// NewPlan returns a plan without what it counts.
+func NewPlan(a *cli.App, verb string, of plan.Server, ks *keyspace.Keyspace, q plan.Request) *plan.Plan {
+	return &plan.Plan{Format: plan.Format, Verb: verb, Made: a.Now().UTC().Truncate(time.Millisecond),
+		Tool: cli.Version().Version, Server: of, Declaration: plan.Digest(ks), Request: q, Entries: []plan.Part{}}
 }
 
-// Bare returns the plan without what it counts, sealed.
-func (r *Run) Bare() (*plan.Plan, error) {
-	p := r.empty()
-	return p, p.Seal()
+// uncounted makes the plan without what it counts.
+func (r *Run) uncounted() error {
+	r.once = true
+	r.Made = NewPlan(r.App, r.Name, PlanServer(r.Config, r.id), r.Schema, r.Request)
+	return r.Made.Seal()
 }
 
 // PlanServer returns the identity of a server as plans have it.
@@ -281,7 +283,6 @@ func WritePlan(path string, p *plan.Plan) error {
 	return f.Finish()
 }
 
-// ReadPlan reads a plan.
 func ReadPlan(path string) (*plan.Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -318,14 +319,7 @@ func (n *notBegun) Unwrap() error { return n.error }
 // Perform changes the server as a plan says. journal and bar may be nil.
 func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *journal.Journal,
 	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
-	first, err := r.clients.Client(0)
-	if err == nil {
-		err = server.Has(ctx, r.Config, server.ToChangeKeys())
-	}
-	if err != nil {
-		return report, &notBegun{err}
-	}
-	acting, err := Act(ctx, r.App, first, r.Config, &r.Made.Server)
+	acting, err := Act(ctx, r.clients, r.Config, server.ToChangeKeys(), &r.Made.Server)
 	if err != nil {
 		return report, &notBegun{err}
 	}
@@ -340,10 +334,18 @@ func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *journal.Journa
 		Waiting: cli.Patience(bar, r.Config)})
 }
 
-// Act takes the right to change keys, on servers that are still those that were looked at.
-func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Config,
-	was *plan.Server) (*writelease.Lease,
-	error) {
+// Act takes the right to change keys, on servers that have the commands which that needs, and are still those that were
+// looked at. was may be nil.
+func Act(ctx context.Context, clients *cli.Databases, config connect.Config, needs []string,
+	was *plan.Server) (*writelease.Lease, error) {
+	c, err := clients.Client(0)
+	if err == nil && len(needs) > 0 {
+		err = server.Has(ctx, config, needs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := clients.App
 	acting, err := writelease.Acquire(ctx, c)
 	began, last := time.Now(), (*writelease.HeldError)(nil)
 	for {
@@ -362,7 +364,7 @@ func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Co
 		acting, err = writelease.Acquire(ctx, c)
 	}
 	if errors.Is(err, writelease.ErrHeld) {
-		return nil, &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "run it again when that one has ended"}
+		return nil, cli.Refused("run it again when that one has ended", "%v", err)
 	}
 	if err != nil {
 		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+writelease.Key+")", err))
@@ -389,12 +391,9 @@ func unmoved(ctx context.Context, a *cli.App, config connect.Config, was *plan.S
 	if len(why) == 0 {
 		return nil
 	}
-	for _, d := range why {
-		a.Print("%s: %s", d.Code, finding.Printable(d.What))
-	}
-	return &cli.Exit{Code: cli.ExitRefused,
-		Message: "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
-		Hint:    "run it again"}
+	tellReasons(a.Print, why)
+	return cli.Refused("run it again",
+		"the servers are not those that were looked at: %s; nothing was changed", why[0].What)
 }
 
 // OnePlan takes the file of a plan.

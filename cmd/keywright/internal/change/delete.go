@@ -5,6 +5,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// byRule makes a command that changes what a rule selects. check checks its own flags.
+func (o *Changing) byRule(a *cli.App, c *cobra.Command, check func() error) {
+	o.ruleFlags(a, c)
+	c.Args = cli.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := check(); err != nil {
+			return err
+		}
+		return Change(c.Context(), a, KeyVerbs()[c.Name()], o.Asked(c.Name()), o)
+	}
+}
+
 func DeleteCommand(a *cli.App) *cobra.Command {
 	var o Changing
 	c := &cobra.Command{
@@ -32,15 +44,8 @@ there is no other program.
   keywright delete --where issue=123 --apply
   keywright delete --undeclared --plan stray.plan
   keywright apply stray.plan`,
-		Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := cli.SomeKeys("delete", &o.Selecting); err != nil {
-				return err
-			}
-			return Change(c.Context(), a, KeyVerbs()["delete"], o.Asked("delete"), &o)
-		},
 	}
-	o.ruleFlags(a, c)
+	o.byRule(a, c, func() error { return cli.SomeKeys("delete", &o.Selecting) })
 	o.KeepFlag(c)
 	c.Flags().BoolVar(&o.alone, "not-shared", false, "no other program uses the server: --undeclared takes any key")
 	return c
@@ -67,15 +72,13 @@ TTL, and keeps their indexes in step.
 		Example: `  keywright ttl
   keywright ttl --entry session --apply
   keywright ttl --spread 90 --plan ttl.plan`,
-		Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if o.spread < 0 || o.spread > 100 {
-				return cli.Usage("write --spread 50", "--spread is a percentage from 0 to 100")
-			}
-			return Change(c.Context(), a, KeyVerbs()["ttl"], o.Asked("ttl"), &o)
-		},
 	}
-	o.ruleFlags(a, c)
+	o.byRule(a, c, func() error {
+		if o.spread < 0 || o.spread > 100 {
+			return cli.Usage("write --spread 50", "--spread is a percentage from 0 to 100")
+		}
+		return nil
+	})
 	c.Flags().IntVar(&o.spread, "spread", 50, "over which part of the TTL the ends are spread, in percent")
 	return c
 }
@@ -99,12 +102,8 @@ func CleanCommand(a *cli.App) *cobra.Command {
 		Example: `  keywright clean
   keywright clean --entry log --apply
   keywright clean --plan clean.plan`,
-		Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return Change(c.Context(), a, KeyVerbs()["clean"], o.Asked("clean"), &o)
-		},
 	}
-	o.ruleFlags(a, c)
+	o.byRule(a, c, func() error { return nil })
 	o.KeepFlag(c)
 	return c
 }

@@ -11,24 +11,28 @@ import (
 // Differing returns a difference as it is printed.
 func Differing(names []string, d *compare.Difference) DifferingKey {
 	k := DifferingKey{What: string(d.What), Key: finding.JSONKey(d.Key.Name), DB: d.Key.DB,
-		Entry: cli.EntryOrNone(names, d.Entry), Reason: d.Why}
+		Entry: cli.EntryOrNone(names, d.Entry), TypeA: typeOf(&d.A), TypeB: typeOf(&d.B),
+		ExpiresA: cli.Expiry(d.A.Expires), ExpiresB: cli.Expiry(d.B.Expires), Reason: d.Why}
 	if d.AtB.DB != d.Key.DB {
 		k.ToDB = &d.AtB.DB
 	}
-	for _, f := range []struct {
-		fact    *compare.Fact
-		kind    *string
-		expires **time.Time
-	}{{&d.A, &k.TypeA, &k.ExpiresA}, {&d.B, &k.TypeB, &k.ExpiresB}} {
-		if f.fact.There {
-			*f.kind = f.fact.Kind.String()
-		}
-		if f.fact.Expires > 0 {
-			at := time.UnixMilli(min(f.fact.Expires, cli.LastMoment)).UTC()
-			*f.expires = &at
-		}
-	}
 	return k
+}
+
+// typeOf returns the type of a key, "" where it is not there.
+func typeOf(f *compare.Fact) string {
+	if !f.There {
+		return ""
+	}
+	return f.Kind.String()
+}
+
+// AllDiffering returns differences as they are printed.
+func AllDiffering(names []string, all []compare.Difference) (out []DifferingKey) {
+	for i := range all {
+		out = append(out, Differing(names, &all[i]))
+	}
+	return out
 }
 
 // DifferingKey represents a key that differs, a line of verify -o jsonl; its names are stable.

@@ -18,7 +18,6 @@ import (
 // itemStores delete items of entities, whatever their database and the placeholders
 // that their keys share.
 type itemStores struct {
-	app     *cli.App
 	ks      *keyspace.Keyspace
 	clients *cli.Databases
 

@@ -2,8 +2,6 @@ package change
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -19,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keepHelp explains --keep.
 const keepHelp = `With --keep FILE what is deleted goes into an archive first, on the disk before the
 server executes it: keywright restore FILE is the undo. A key that is written to between the
 two is left alone. Items come back without their index entries: keywright entities
@@ -94,13 +91,9 @@ func (r *Run) openBackup() (*backup, error) {
 	if err != nil {
 		return nil, cli.Unwritable("the archive of what is deleted", err)
 	}
-	id := make([]byte, 16)
-	_, _ = rand.Read(id)
-	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: r.id.Time,
-		Consistency: archive.PerKey,
-		Entries:     r.rule.Names(), Selection: append([]string{r.Name}, r.AskedFor(r.Schema, Selected(&r.Request))...),
-		Declaration: cli.DeclarationDigest(r.Schema),
-		Shards:      r.shards()}
+	meta := sources.NewMeta(r.id.Time, archive.PerKey)
+	meta.Entries, meta.Selection = r.rule.Names(), append([]string{r.Name}, r.AskedFor(r.Schema, Selected(&r.Request))...)
+	meta.Declaration, meta.Shards = cli.DeclarationDigest(r.Schema), r.shards()
 	w, err := archive.NewWriter(file, meta, archivefile.Zstd)
 	if err != nil {
 		return nil, sources.NotWritten(r.Keep, err)
@@ -134,10 +127,10 @@ func (r *Run) finishKept() (n int64, err error) {
 	if n = a.Footer.Records; n == 0 {
 		return 0, file.Abandon()
 	}
-	if err = file.Cut(); err != nil {
-		return n, errors.Join(sources.NotWritten(r.Keep, err), file.Abandon())
+	var w *archive.Writer
+	if err = file.Cut(); err == nil {
+		w, err = a.Continue(file, end, archivefile.Zstd)
 	}
-	w, err := a.Continue(file, end, archivefile.Zstd)
 	if err == nil {
 		_, err = w.Close()
 	}

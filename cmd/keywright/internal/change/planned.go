@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,32 +74,15 @@ func (r *Run) words() *Verb {
 	return &v
 }
 
-// showPlan prints a plan.
 func (r *Run) showPlan(p *plan.Plan, file string) error {
-	a := r.App
-	if r.Output == "json" {
-		report := r.report()
-		report.Plan, report.File = p, file
-		if err := a.JSON(report); err != nil {
-			return err
-		}
-		return r.Verdict(p)
-	}
-	if err := printPlan(a, p, r.words()); err != nil {
-		return err
-	}
-	if file != "" {
-		a.Print("The plan is in %s; `%s` executes it.", finding.Printable(file), a.CommandFor(file))
-	} else if p.Total.Change+int64(len(p.Changes)) > 0 && a.Takes("plan") {
-		a.Print("--apply does it; --plan FILE keeps the plan.")
-	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
-		a.Print("--apply does it.")
-	}
-	return r.Verdict(p)
+	report := r.report()
+	report.Plan, report.File = p, file
+	err := r.WriteReport(r.Output, report, func() error { return printPlan(r.App, p, r.words(), file) })
+	return cmp.Or(err, r.Verdict(p))
 }
 
-// printPlan prints the counts of a plan, and the changes that it lists.
-func printPlan(a *cli.App, p *plan.Plan, v *Verb) error {
+// printPlan prints the counts of a plan, the changes that it lists, and how it is executed.
+func printPlan(a *cli.App, p *plan.Plan, v *Verb, file string) error {
 	a.PrintScope()
 	var rows [][]string
 	for _, e := range p.Entries {
@@ -106,33 +90,37 @@ func printPlan(a *cli.App, p *plan.Plan, v *Verb) error {
 		if len(e.Examples) > 0 {
 			example = exampleOf(&e.Examples[0])
 		}
-		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), cli.CountOrNone(e.Change),
+		rows = append(rows, []string{cmp.Or(e.Entry, cli.UndeclaredName), terminal.Count(e.Keys), cli.CountOrNone(e.Change),
 			bytesOrNone(e.Bytes), cli.CountOrNone(e.Leave), example})
 	}
-	columns := []terminal.Column{{Title: v.column(), Least: 16}, {Title: v.Unit + "s", Right: true}, {Title: "to change",
-		Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true},
-		{Title: "example", Least: 16, Drop: 1}}
-	if len(rows) > 0 {
-		if err := terminal.Table(a.Out, columns, rows); err != nil {
-			return err
-		}
-		a.Print("")
+	columns := append(v.columns(), []terminal.Column{{Title: "to change", Right: true}, {Title: "memory", Right: true},
+		{Title: "left alone", Right: true}, {Title: "example", Least: 16, Drop: 1}}...)
+	if err := a.PrintTable(columns, rows); err != nil {
+		return err
 	}
 	printChanges(a, p.Changes)
 	printLeft(a, p.Left, v.Unit)
 	for _, why := range p.Incomplete {
-		a.Print("%s", a.Out.Paint(terminal.Red, "not all was seen: "+finding.Printable(why.What)))
+		a.PrintAs(terminal.Red, "not all was seen: %s", finding.Printable(why.What))
 	}
 	a.Print("%s %s%s. Nothing was changed.", terminal.Plural(p.Total.Change, v.Unit), v.Would, memory(p.Total.Bytes))
+	if file != "" {
+		a.Print("The plan is in %s; `%s` executes it.", finding.Printable(file), a.CommandFor(file))
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 && a.Takes("plan") {
+		a.Print("--apply does it; --plan FILE keeps the plan.")
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
+		a.Print("--apply does it.")
+	}
 	return nil
 }
 
-// column returns the title of what a plan is counted by.
-func (v *Verb) column() string {
+// columns returns the first columns of a table: what is counted, and by what.
+func (v *Verb) columns() []terminal.Column {
+	by := "entry"
 	if v.Unit == "user" {
-		return "server"
+		by = "server"
 	}
-	return "entry"
+	return []terminal.Column{{Title: by, Least: 16}, {Title: v.Unit + "s", Right: true}}
 }
 
 // memory returns an amount of memory after a count, nothing where it is not known.
@@ -183,13 +171,6 @@ func exampleOf(e *plan.Example) string {
 	return finding.Key(e.Key) + " → " + finding.Key(e.To)
 }
 
-func nameOrUndeclared(entry string) string {
-	if entry == "" {
-		return cli.UndeclaredName
-	}
-	return entry
-}
-
 func bytesOrNone(n int64) string {
 	if n == 0 {
 		return ""
@@ -201,8 +182,7 @@ func bytesOrNone(n int64) string {
 // left alone is not in order.
 func (r *Run) Verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What,
-			Hint: "run it again when the server is at rest"}
+		return cli.Partial("run it again when the server is at rest", "not all was seen: %s", p.Incomplete[0].What)
 	}
 	return r.faults(p.Left)
 }
@@ -235,30 +215,22 @@ func (r *Run) Result(ctx context.Context, report *apply.KeysReport, failed error
 func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
 	a, res := r.App, r.Result(ctx, report, failed)
 	a.Did = res.did(r.words().Did, r.verb.Unit)
-	var err error
-	if r.Output == "json" {
-		out := r.report()
-		out.Applied, out.File, out.Resumed, out.Done = true, r.plan, r.resumed, res
-		if !r.once {
-			out.Plan = p
-		}
-		err = a.JSON(out)
-	} else {
-		err = r.printDone(res)
+	out := r.report()
+	out.Applied, out.File, out.Resumed, out.Done = true, r.plan, r.resumed, res
+	if !r.once {
+		out.Plan = p
 	}
+	err := cmp.Or(r.WriteReport(r.Output, out, func() error { return r.printDone(res) }), ctx.Err())
 	switch {
 	case err != nil:
 		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case errors.Is(failed, writelease.ErrHeld):
-		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(),
-			Hint: "run it again when that one has ended: what was done is not done twice"}
+		return cli.Refused("run it again when that one has ended: what was done is not done twice", "%v", failed)
 	case cli.DiskFull(failed):
-		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem,
-			Hint: "make room on that disk and run it again, with a new file for what it keeps: what was done is not done twice"}
+		return cli.Partial("make room on that disk and run it again, with a new file for what it keeps: "+
+			"what was done is not done twice", "%s", res.Problem)
 	case !res.Complete, report.Unknown > 0 && failed != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem, Hint: "run it again: what was done is not done twice"}
+		return cli.Partial("run it again: what was done is not done twice", "%s", res.Problem)
 	case report.Refused > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
@@ -270,26 +242,22 @@ func (r *Run) printDone(res *changeResult) error {
 	a.PrintScope()
 	var rows [][]string
 	for _, p := range res.Entries {
-		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), cli.CountOrNone(p.Changed),
+		rows = append(rows, []string{cmp.Or(p.Entry, cli.UndeclaredName), terminal.Count(p.Keys), cli.CountOrNone(p.Changed),
 			bytesOrNone(p.Bytes), cli.CountOrNone(p.Gone), cli.CountOrNone(p.KeyCounts.Left), cli.CountOrNone(p.Refused),
 			cli.CountOrNone(p.Unknown)})
 	}
-	if len(rows) > 0 {
-		if err := terminal.Table(a.Out,
-			[]terminal.Column{{Title: r.verb.column(), Least: 16}, {Title: r.verb.Unit + "s", Right: true},
-				{Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
-				{Title: "left alone", Right: true}, {Title: "refused", Right: true,
-					Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
-			return err
-		}
-		a.Print("")
+	columns := append(r.verb.columns(), []terminal.Column{{Title: "changed", Right: true}, {Title: "memory", Right: true},
+		{Title: "gone before", Right: true}, {Title: "left alone", Right: true},
+		{Title: "refused", Right: true, Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}...)
+	if err := a.PrintTable(columns, rows); err != nil {
+		return err
 	}
 	printLeft(a, res.Left, r.verb.Unit)
 	if r.resumed {
 		a.Print("What interrupted runs of this plan did is counted, too.")
 	}
 	if res.Problem != "" {
-		a.Print("%s", a.Out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
+		a.PrintIncomplete(res.Problem)
 	}
 	a.Print("%s %s%s.", r.words().Did, terminal.Plural(res.Total.Changed, r.verb.Unit), memory(res.Total.Bytes))
 	return nil

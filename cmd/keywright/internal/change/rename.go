@@ -11,16 +11,12 @@ import (
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
-	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
 
-// renaming holds the flags of rename alone.
 type renaming struct {
 	maps       []string
 	from       string // a namespace
@@ -136,8 +132,7 @@ func rename(ctx context.Context, a *cli.App, o *Changing) error {
 		return err
 	}
 	defer r.Close()
-	r.once = true
-	if r.Made, err = r.Bare(); err != nil {
+	if err := r.uncounted(); err != nil {
 		return err
 	}
 	switch o.phase {
@@ -205,7 +200,6 @@ func (r *Run) pairs() (*plan.Pairs, error) {
 	return pairs, nil
 }
 
-// renameRule makes the rule of a rename.
 func (r *Run) renameRule() (plan.Rule, error) {
 	pairs, err := r.pairs()
 	if err != nil {
@@ -234,6 +228,7 @@ func (r *Run) values(ctx context.Context) (restore.Asker, error) {
 			return nil, err
 		}
 		r.asker = asker
+		r.Closers = append(r.Closers, asker.Close)
 	}
 	return r.asker, nil
 }
@@ -273,87 +268,4 @@ func (r *Run) toChange() apply.Scan {
 		return r.scan(nil, "")
 	}
 	return r.names(rule)
-}
-
-// UndoRename brings back what a file says was renamed, or given a TTL, or plans that.
-func UndoRename(ctx context.Context, a *cli.App, path string, o *Changing) error {
-	u, err := apply.ReadUndo(path)
-	if err != nil {
-		return cli.Usage("name the file that --undo-file or `keywright apply` wrote", "%s cannot be used: %v", path, err)
-	}
-	p := u.Plan
-	if !u.Ended {
-		a.Say("note: %s has no end: the run that wrote it was interrupted, or the rest of the file is missing",
-			finding.Printable(path))
-	}
-	if p.Verb == "ttl" {
-		return undoTTL(ctx, a, path, u, o)
-	}
-	a.Namespace = p.Request.Namespace
-	flags := &Changing{Pacing: o.Pacing, Output: o.Output}
-	flags.AsIn(&p.Request)
-	flags.Apply, flags.phase, flags.undo = o.Apply, phaseMove, path
-	r, err := Prepare(ctx, a, KeyVerbs()["rename"], p.Request, flags, nil)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	pairs, err := r.pairs()
-	if err != nil {
-		return err
-	}
-	r.selects = selection.Request{}
-	rule, err := plan.NewUndo(r.Schema, pairs, !r.id.Cluster)
-	if err != nil {
-		return err
-	}
-	if r.Made, err = r.Bare(); err != nil {
-		return err
-	}
-	if err := undoHolds(a, o.Output, path, p, r.Made); err != nil {
-		return err
-	}
-	r.unended = !u.Ended
-	r.rule, r.source, r.once = rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), true
-	if !o.Apply {
-		return r.planUndo(ctx, path, r.there)
-	}
-	return r.Execute(ctx, r.Made, nil)
-}
-
-// planUndo says what would be brought back. look looks at the keys as they are now.
-func (r *Run) planUndo(ctx context.Context, path string,
-	look func(context.Context, []source.Key, []plan.Decision) error) error {
-	c := plan.NewCollector(r.rule)
-	_, err := r.source(ctx, func(batch []source.Key) error {
-		decisions := c.Decide(batch)
-		if err := look(ctx, batch, decisions); err != nil {
-			return err
-		}
-		c.Count(batch, decisions)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	c.Into(r.Made)
-	if err := r.Made.Seal(); err != nil {
-		return err
-	}
-	r.undo = path
-	return r.showPlan(r.Made, "")
-}
-
-// there leaves out keys that are gone, and finds what is in the way of the others.
-func (r *Run) there(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
-	all, err := r.numbers(ctx, batch, func(b kernel.Builder, key string) kernel.Command {
-		return b.Exists().Key(key).Build()
-	})
-	if err != nil {
-		return err
-	}
-	for i, n := range all {
-		decisions[i].Meant = decisions[i].Meant && n > 0
-	}
-	return r.blocked(ctx, batch, decisions)
 }

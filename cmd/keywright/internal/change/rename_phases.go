@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -72,53 +73,60 @@ func (n *newNames) To(k compare.Key) compare.Key {
 	return compare.Key{DB: k.DB, Name: []byte(to)}
 }
 
-func (n *newNames) from(k compare.Key) (compare.Key, bool) {
+// old returns the reverse.
+func (n *newNames) old(k compare.Key) (compare.Key, bool) {
 	d := n.back.Decide(&source.Key{Name: k.Name})
 	return compare.Key{DB: k.DB, Name: []byte(d.Step.To)}, d.Meant && d.Step.To != ""
 }
 
-// ends opens the server twice: for old names and for new ones.
-func (r *Run) ends(ctx context.Context) (n *newNames, from, to *server.Reader, err error) {
-	if n, err = r.newNames(); err != nil {
-		return nil, nil, nil, err
+// bothNames represents the server, opened for old names and for new ones.
+type bothNames struct {
+	*newNames
+	values   *newNames // of the goroutine that reads values
+	from, to *server.Reader
+}
+
+func (b *bothNames) Close() {
+	b.from.Close()
+	b.to.Close()
+}
+
+// bothNames opens the server twice.
+func (r *Run) bothNames(ctx context.Context) (*bothNames, error) {
+	var each [4]*newNames // one for each goroutine
+	for i := range each {
+		var err error
+		if each[i], err = r.newNames(); err != nil {
+			return nil, err
+		}
 	}
-	wanted, err := r.newNames() // of another goroutine
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	from, err = r.reader(ctx, server.ContentsRequest{Match: n.rule.Glob(), Wants: func(name []byte) bool {
+	wanted, back := each[2], each[3]
+	from, err := r.reader(ctx, server.ContentsRequest{Match: wanted.rule.Glob(), Wants: func(name []byte) bool {
 		_, _, ok := wanted.meant(name)
 		return ok
 	}})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	back, err := r.newNames()
-	if err == nil {
-		to, err = r.reader(ctx, server.ContentsRequest{Match: back.back.Glob(), Wants: func(name []byte) bool {
-			_, ok := back.from(compare.Key{Name: name})
-			return ok
-		}})
-	}
+	to, err := r.reader(ctx, server.ContentsRequest{Match: back.back.Glob(), Wants: func(name []byte) bool {
+		_, ok := back.old(compare.Key{Name: name})
+		return ok
+	}})
 	if err != nil {
 		from.Close()
+		return nil, err
 	}
-	return n, from, to, err
+	return &bothNames{each[0], each[1], from, to}, nil
 }
 
 // copyNames copies keys to their new names until both are the same.
 func (r *Run) copyNames(ctx context.Context) error {
-	n, from, to, err := r.ends(ctx)
+	n, err := r.bothNames(ctx)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	defer to.Close()
-	first, err := r.clients.Client(0)
-	if err != nil {
-		return err
-	}
-	acting, err := Act(ctx, r.App, first, r.Config, &r.Made.Server)
+	defer n.Close()
+	acting, err := Act(ctx, r.clients, r.Config, nil, &r.Made.Server)
 	if err != nil {
 		return err
 	}
@@ -127,17 +135,9 @@ func (r *Run) copyNames(ctx context.Context) error {
 	if err := tell(); err != nil {
 		return err
 	}
-	values, err := r.newNames() // of another goroutine
-	if err != nil {
-		return err
-	}
 	began, phase := r.App.Now(), ""
 	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, began)
-	rounds := r.rounds
-	if rounds == 0 {
-		rounds = -1
-	}
-	report, err := copier.Copy(ctx, from, to, r.clients.Client, copier.Options{
+	report, err := copier.Copy(ctx, n.from, n.to, r.clients.Client, copier.Options{
 		Options: restore.Options{
 			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
 			Existing: restore.Existing(r.existing), Rate: r.Rate, Waiting: cli.Patience(bar, r.Config),
@@ -159,7 +159,7 @@ func (r *Run) copyNames(ctx context.Context) error {
 			_, entry, ok := n.meant(name)
 			return entry, ok
 		},
-		Back: n.from, Rounds: rounds, Content: values.Content,
+		Back: n.old, Rounds: cmp.Or(r.rounds, -1), Content: n.values.Content,
 		Round: func(_ int, what string) { phase = what },
 	})
 	bar.Clear()
@@ -167,8 +167,7 @@ func (r *Run) copyNames(ctx context.Context) error {
 		err = tell() // of what was tagged meanwhile
 	}
 	out := &namesCopied{Total: &copiedNames{report.Counts}, Rounds: report.Rounds, Repaired: report.Repaired,
-		Kept:     report.Kept,
-		Complete: err == nil && len(report.Read.Incomplete) == 0, Last: report.Checked.Figures, More: report.Checked.More}
+		Kept: report.Kept, Complete: err == nil && len(report.Read.Incomplete) == 0}
 	out.Settled = out.Complete && report.Checked.Differ() == 0 && report.Rounds > 0 && report.Refused+report.Unknown == 0
 	return r.showCopied(ctx, out, &report.Checked, err)
 }
@@ -192,34 +191,26 @@ var errNoNewName = fmt.Errorf("it has no new name")
 
 // verifyNames compares each old key with what is under its new name.
 func (r *Run) verifyNames(ctx context.Context) error {
-	n, from, to, err := r.ends(ctx)
+	n, err := r.bothNames(ctx)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	defer to.Close()
-	values, err := r.newNames() // of another goroutine
-	if err != nil {
-		return err
-	}
-	report, err := compare.Run(ctx, content.Renamed(from, values.Content), to, compare.Options{
+	defer n.Close()
+	report, err := compare.Run(ctx, content.Renamed(n.from, n.values.Content), n.to, compare.Options{
 		Meant: func(name []byte) (int, bool, bool) {
 			_, entry, ok := n.meant(name)
 			return entry, false, ok
 		},
-		To: n.To, From: n.from, Ways: compare.Forward, Momentary: true,
+		To: n.To, From: n.old, Ways: compare.Forward, Momentary: true,
 	})
-	out := &namesCopied{Rounds: 1, Complete: err == nil && len(report.A.Incomplete) == 0, Last: report.Figures,
-		More: report.More}
+	out := &namesCopied{Rounds: 1, Complete: err == nil && len(report.A.Incomplete) == 0}
 	out.Settled = out.Complete && report.Differ() == 0
 	return r.showCopied(ctx, out, &report, err)
 }
 
 // showCopied prints what was copied or compared, and gives the exit code.
 func (r *Run) showCopied(ctx context.Context, out *namesCopied, last *compare.Report, failed error) error {
-	for i := range last.Named {
-		out.Differences = append(out.Differences, Differing(r.rule.Names(), &last.Named[i]))
-	}
+	out.Last, out.More, out.Differences = last.Figures, last.More, AllDiffering(r.rule.Names(), last.Named)
 	if failed != nil {
 		out.Problem = failed.Error()
 	}
@@ -227,47 +218,37 @@ func (r *Run) showCopied(ctx context.Context, out *namesCopied, last *compare.Re
 		r.App.Did = fmt.Sprintf("Copied %s to new names, %s could not be written", terminal.Plural(t.Restored, "key"),
 			terminal.Count(t.Refused+t.Unknown))
 	}
-	var err error
-	if r.Output == "json" {
-		report := r.report()
-		report.Applied, report.Copied = out.Total != nil, out
-		err = r.App.JSON(report)
-	} else {
-		r.printCopied(out, last)
-	}
+	report := r.report()
+	report.Applied, report.Copied = out.Total != nil, out
+	err := cmp.Or(r.WriteReport(r.Output, report, func() error { return r.printCopied(out) }), ctx.Err())
 	switch {
 	case err != nil:
 		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case failed != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was read: " + failed.Error(),
-			Hint: "run it again: what is copied is the same"}
+		return cli.Partial("run it again: what is copied is the same", "not everything was read: %v", failed)
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen",
-			Hint: "run it again when the server is at rest"}
+		return cli.Partial("run it again when the server is at rest", "not all keys were seen")
 	case !out.Settled && (out.Total == nil || out.Rounds > 0):
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
 
-func (r *Run) printCopied(out *namesCopied, last *compare.Report) {
+func (r *Run) printCopied(out *namesCopied) error {
 	a := r.App
-	for i := range last.Named {
-		d := Differing(r.rule.Names(), &last.Named[i])
+	for _, d := range out.Differences {
 		a.Print("differs: %s (%s)", finding.Key(d.Key), d.What)
 	}
 	if out.Problem != "" {
-		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Problem)))
+		a.PrintIncomplete(out.Problem)
 	}
 	if t := out.Total; t != nil {
 		a.Print("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be "+
 			"written); %s again.",
 			terminal.Plural(t.Restored, "key"), terminal.Count(t.Same), terminal.Count(t.Existing),
-			terminal.Count(t.Refused+t.Unknown),
-			terminal.Count(out.Repaired))
+			terminal.Count(t.Refused+t.Unknown), terminal.Count(out.Repaired))
 	}
-	a.Print("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()),
-		terminal.Plural(last.Keys, "key"))
+	a.Print("%s of %s differ from the old ones under their new names.", terminal.Count(out.Last.Differ()),
+		terminal.Plural(out.Last.Keys, "key"))
+	return nil
 }

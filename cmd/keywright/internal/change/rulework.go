@@ -4,15 +4,12 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -27,8 +24,7 @@ func (o *Changing) ruleFlags(a *cli.App, c *cobra.Command) {
 
 // Asked returns what the flags of a verb with a rule ask for.
 func (o *Changing) Asked(verb string) plan.Request {
-	q := plan.Request{Entries: o.Entries, Owners: o.Owners, Globs: o.Globs, Where: o.Where,
-		Undeclared: o.Undeclared, DB: o.db}
+	q := Requested(&o.Selecting, o.db)
 	switch {
 	case verb == "ttl":
 		q.Options = map[string]string{"spread": strconv.Itoa(o.spread)}
@@ -45,6 +41,12 @@ func (o *Changing) AsIn(q *plan.Request) {
 	o.Selecting, o.renaming, o.db = *Selected(q), renamingOf(q.Options), q.DB
 }
 
+// Requested returns what flags select of a database, as a plan has it.
+func Requested(s *cli.Selecting, db int) plan.Request {
+	return plan.Request{Entries: s.Entries, Owners: s.Owners, Globs: s.Globs, Where: s.Where,
+		Undeclared: s.Undeclared, Anywhere: s.Anywhere, DB: db}
+}
+
 // Selected returns what a request selects.
 func Selected(q *plan.Request) *cli.Selecting {
 	return &cli.Selecting{Entries: q.Entries, Owners: q.Owners, Globs: q.Globs, Where: q.Where,
@@ -53,25 +55,6 @@ func Selected(q *plan.Request) *cli.Selecting {
 
 // ruleWork changes what a rule selects.
 type ruleWork struct{ *Run }
-
-// ruleOf makes the rule of a verb.
-type ruleOf func(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, now time.Time) (plan.Rule, error)
-
-func deleteRule(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, _ time.Time) (plan.Rule, error) {
-	return plan.NewDelete(ks, r, q.Options["not-shared"] == "true")
-}
-
-func ttlRule(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, _ time.Time) (plan.Rule, error) {
-	spread, err := strconv.Atoi(q.Options["spread"])
-	if err != nil {
-		return nil, err
-	}
-	return plan.NewTTL(ks, r, float64(spread)/100)
-}
-
-func cleanRule(ks *keyspace.Keyspace, r selection.Request, _ *plan.Request, now time.Time) (plan.Rule, error) {
-	return plan.NewClean(ks, r, now)
-}
 
 // loadRule reads the declaration of a verb with a rule.
 func loadRule(_ context.Context, r *Run) error {
@@ -90,21 +73,31 @@ func loadRule(_ context.Context, r *Run) error {
 	return nil
 }
 
-// byRule opens the work of a verb with a rule.
-func byRule(of ruleOf) func(context.Context, *Run) (Work, error) {
-	return func(_ context.Context, r *Run) (Work, error) {
-		var err error
-		if r.selects, err = Selected(&r.Request).Request(); err != nil {
+// openRule opens the work of a verb with a rule.
+func openRule(_ context.Context, r *Run) (Work, error) {
+	var err error
+	if r.selects, err = Selected(&r.Request).Request(); err != nil {
+		return nil, err
+	}
+	cli.NarrowToNamespaces(r.Schema, &r.selects, &r.Selecting)
+	r.rule, err = r.newRule()
+	return &ruleWork{r}, cli.RefusedSelection(err)
+}
+
+func (r *Run) newRule() (plan.Rule, error) {
+	switch r.Name {
+	case "delete":
+		return plan.NewDelete(r.Schema, r.selects, r.Request.Options["not-shared"] == "true")
+	case "clean":
+		return plan.NewClean(r.Schema, r.selects, r.id.Time)
+	case "ttl":
+		spread, err := strconv.Atoi(r.Request.Options["spread"])
+		if err != nil {
 			return nil, err
 		}
-		cli.NarrowToNamespaces(r.Schema, &r.selects, &r.Selecting)
-		if of != nil {
-			r.rule, err = of(r.Schema, r.selects, &r.Request, r.id.Time)
-		} else {
-			r.rule, err = r.renameRule()
-		}
-		return &ruleWork{r}, cli.RefusedSelection(err)
+		return plan.NewTTL(r.Schema, r.selects, float64(spread)/100)
 	}
+	return r.renameRule()
 }
 
 // scan yields all keys of the primaries that the rule may mean.
@@ -164,7 +157,7 @@ func (r *ruleWork) Plan(ctx context.Context, p *plan.Plan, bar *terminal.Progres
 
 // Do changes the keys.
 func (r *ruleWork) Do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (apply.KeysReport, error) {
-	stores := &itemStores{app: r.App, ks: r.Schema, clients: r.clients, open: map[string]*bind.Items{}}
+	stores := &itemStores{ks: r.Schema, clients: r.clients, open: map[string]*bind.Items{}}
 	o.Item, o.Undo = stores.delete, r.undoing
 	scan := r.source
 	if r.keeps != nil {

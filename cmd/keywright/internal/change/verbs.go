@@ -37,13 +37,10 @@ type Work interface {
 // KeyVerbs returns the verbs that change keys by a rule.
 func KeyVerbs() map[string]*Verb {
 	return map[string]*Verb{
-		"delete": {Name: "delete", Unit: "key", Would: "would be deleted", Did: "Deleted", Load: loadRule,
-			Open: byRule(deleteRule)},
-		"ttl": {Name: "ttl", Unit: "key", Would: "would get a TTL", Did: "Gave a TTL to", Load: loadRule,
-			Open: byRule(ttlRule)},
-		"clean": {Name: "clean", Unit: "key", Would: "would be deleted", Did: "Deleted", Load: loadRule,
-			Open: byRule(cleanRule)},
-		"rename": {Name: "rename", Unit: "key", Would: "would be renamed", Did: "Renamed", Load: loadRule, Open: byRule(nil)},
+		"delete": {Name: "delete", Unit: "key", Would: "would be deleted", Did: "Deleted", Load: loadRule, Open: openRule},
+		"ttl":    {Name: "ttl", Unit: "key", Would: "would get a TTL", Did: "Gave a TTL to", Load: loadRule, Open: openRule},
+		"clean":  {Name: "clean", Unit: "key", Would: "would be deleted", Did: "Deleted", Load: loadRule, Open: openRule},
+		"rename": {Name: "rename", Unit: "key", Would: "would be renamed", Did: "Renamed", Load: loadRule, Open: openRule},
 	}
 }
 

@@ -237,6 +237,17 @@ func Outputs(c *cobra.Command, to *string, forms ...string) {
 	Choices(c, "output", forms...)
 }
 
+// ProgressFlag defines --progress of a command.
+func ProgressFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	Choices(c, "progress", progressModes...)
+}
+
+var progressModes = []string{"auto", "plain", "none"}
+
+// CheckProgress checks --progress.
+func CheckProgress(given string) error { return OneOf("progress", given, progressModes...) }
+
 // Form checks the chosen output; the surroundings may choose where the user has
 // not.
 func (a *App) Form(c *cobra.Command, given string, known ...string) (string, error) {

@@ -54,6 +54,19 @@ func (a *App) Server() (connect.Config, error) {
 	return config, err
 }
 
+// ClientOptions returns those of a client for the server of the flags.
+func (a *App) ClientOptions() keywright.Options {
+	o := a.Connect
+	return keywright.Options{Logger: Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+		ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Getenv: a.Getenv}
+}
+
+// Client opens a client for the server of the flags.
+func (a *App) Client(ctx context.Context) (*keywright.Client, error) {
+	c, err := keywright.Open(ctx, a.URL, a.ClientOptions())
+	return c, ServerFailure(err)
+}
+
 // ServerFailure gives an error of the client its exit code.
 func ServerFailure(err error) error {
 	var failed *keywright.Error

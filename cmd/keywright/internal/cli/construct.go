@@ -2,14 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
-	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace"
 )
 
@@ -31,13 +31,9 @@ func (a *App) WithConstructs(ctx context.Context, of keyspace.Construct, names [
 		return err
 	}
 	a.NoteScope(config.String(), config.DB, d.Keyspace, false)
-	c, err := keywright.Open(ctx, a.URL,
-		keywright.Options{Logger: Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
-			KeyFile:    a.Connect.KeyFile,
-			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-			Getenv: a.Getenv})
+	c, err := a.Client(ctx)
 	if err != nil {
-		return ServerFailure(err)
+		return err
 	}
 	defer c.Close()
 	return ServerFailure(run(c, entries))
@@ -59,11 +55,7 @@ func ConstructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			hint := fmt.Sprintf("it declares %s", strings.Join(all, ", "))
-			if near := typo.Nearest(name, all); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return nil, Usage(hint, "%s declares no %s %q", path, of, name)
+			return nil, Usage(DidYouMean(name, all, "it declares"), "%s declares no %s %q", path, of, name)
 		}
 	}
 	return out, nil
@@ -77,32 +69,39 @@ func (a *App) ConstructReader(c *keywright.Client) *answer.Reader {
 // Databases holds the clients of a server, by database.
 type Databases struct {
 	*App
-	Open map[int]*keywright.Client
+	url  string
+	open map[int]*keywright.Client
+}
+
+// Databases returns those of a server; "" is that of the environment.
+func (a *App) Databases(url string) *Databases {
+	return &Databases{App: a, url: url, open: map[int]*keywright.Client{}}
 }
 
 // Client opens a database, once.
 func (d *Databases) Client(db int) (*keywright.Client, error) {
-	if c := d.Open[db]; c != nil {
+	if c := d.open[db]; c != nil {
 		return c, nil
 	}
-	at, err := WithDatabase(d.URL, d.Getenv, db)
+	at, err := WithDatabase(d.url, d.Getenv, db)
 	if err != nil {
 		return nil, err
 	}
-	o := d.Connect
-	c, err := keywright.Open(context.Background(), at, keywright.Options{Logger: Silent,
-		CAFile: o.CAFile, CertFile: o.CertFile,
-		KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2,
-		Getenv: d.Getenv})
-	if err != nil {
+	o := d.ClientOptions()
+	o.Connections = 2
+	c, err := keywright.Open(context.Background(), at, o)
+	switch {
+	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
+		return nil, ErrDatabase0
+	case err != nil:
 		return nil, ServerFailure(err)
 	}
-	d.Open[db] = c
+	d.open[db] = c
 	return c, nil
 }
 
 func (d *Databases) Close() {
-	for _, db := range slices.Sorted(maps.Keys(d.Open)) {
-		d.Open[db].Close()
+	for _, db := range slices.Sorted(maps.Keys(d.open)) {
+		d.open[db].Close()
 	}
 }

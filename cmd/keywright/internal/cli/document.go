@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -140,6 +141,15 @@ func (a *App) printJSON(v any, indent string) error {
 		return err
 	}
 	return finding.WriteJSON(a.Out.Raw(), json.RawMessage(text), indent)
+}
+
+// WriteLine writes a document as a line of a list.
+func (a *App) WriteLine(out io.Writer, v any) error {
+	line, err := a.WithVersion(v)
+	if err == nil {
+		_, err = out.Write(finding.EscapeJSON(line))
+	}
+	return err
 }
 
 // WithVersion returns a document as JSON; its version comes first.

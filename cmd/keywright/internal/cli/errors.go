@@ -44,6 +44,16 @@ func Usage(hint, format string, args ...any) error {
 	return &Exit{ExitUsage, fmt.Sprintf(format, args...), hint}
 }
 
+// Partial returns the error of a run that did not see, or do, everything.
+func Partial(hint, format string, args ...any) error {
+	return &Exit{ExitPartial, fmt.Sprintf(format, args...), hint}
+}
+
+// Refused returns the error of a run that a server, or the state of things, does not allow.
+func Refused(hint, format string, args ...any) error {
+	return &Exit{ExitRefused, fmt.Sprintf(format, args...), hint}
+}
+
 // Bug describes what cannot happen. It is ours, not the user's.
 type Bug struct{ What any }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace/finding"
+	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/spf13/cobra"
 )
 
@@ -72,6 +74,43 @@ func Unwritable(what string, err error) error {
 		hint = "make room on that disk, or name a file on another one"
 	}
 	return Usage(hint, "%s cannot be written: %v", what, err)
+}
+
+// WriteReport writes a report in the form that was asked for: as JSON, or as table prints it.
+func (a *App) WriteReport(form string, report any, table func() error) error {
+	if form == "json" {
+		return a.JSON(report)
+	}
+	return table()
+}
+
+// PrintAs prints a line of a result in a style.
+func (a *App) PrintAs(style terminal.Style, format string, args ...any) {
+	a.Print("%s", a.Out.Paint(style, fmt.Sprintf(format, args...)))
+}
+
+// PrintKeys prints a line about so many keys, which takes the place of %s, if there are any.
+func (a *App) PrintKeys(n int64, format string) {
+	if n > 0 {
+		a.Print(format, terminal.Plural(n, "key"))
+	}
+}
+
+// PrintIncomplete prints why a result is not whole.
+func (a *App) PrintIncomplete(why string) {
+	a.PrintAs(terminal.Red, "INCOMPLETE: %s", finding.Printable(why))
+}
+
+// PrintTable prints a table of a report with an empty line after it, nothing where there are no rows.
+func (a *App) PrintTable(columns []terminal.Column, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := terminal.Table(a.Out, columns, rows); err != nil {
+		return err
+	}
+	a.Print("")
+	return nil
 }
 
 func CountOrNone(n int64) string {
@@ -162,9 +201,18 @@ func EntryOrNone(names []string, entry int) string {
 	return names[entry]
 }
 
-// LastMoment is the last one that JSON has a text for, in Unix milliseconds. A server
-// takes expiries that are later: they are given as it.
-const LastMoment = 253402300799999
+// lastMoment is the last one that JSON has a text for, in Unix milliseconds.
+const lastMoment = 253402300799999
+
+// Expiry returns when a key expires, in Unix milliseconds, as JSON has it; nil: never. A server takes expiries that are
+// later than the last moment: they are given as it.
+func Expiry(ms int64) *time.Time {
+	if ms <= 0 {
+		return nil
+	}
+	at := time.UnixMilli(min(ms, lastMoment)).UTC()
+	return &at
+}
 
 // KeyWidth is how much of a key a table shows, other forms have all of it, and KeyColumn
 // where the next column begins after a shorter key.
@@ -173,11 +221,15 @@ const (
 	KeyColumn = 48
 )
 
-// Indices returns 0, 1, 2 … of a list.
-func Indices(list []string) []int {
-	out := make([]int, len(list))
-	for i := range out {
-		out[i] = i
+// EachEntry calls each with the entries that have counts, in the order of the declaration, and at last with those of
+// keys that no entry declares, under the name "".
+func EachEntry[C any](names []string, counts map[int]*C, each func(entry string, c *C)) {
+	for i, name := range names {
+		if c := counts[i]; c != nil {
+			each(name, c)
+		}
 	}
-	return out
+	if c := counts[selection.Undeclared]; c != nil {
+		each("", c)
+	}
 }

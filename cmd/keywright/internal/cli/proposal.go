@@ -10,6 +10,28 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Group makes a command only hold others: without one it prints its help.
+func (a *App) Group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return a.UnknownCommand(cmd, args[0])
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	c.AddCommand(commands...)
+	return c
+}
+
+// DidYouMean returns the hint for a word that is not one of a list: the one that was meant, else all of them after an
+// opening.
+func DidYouMean(word string, list []string, opening string) string {
+	if near := typo.Nearest(word, list); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return opening + " " + strings.Join(list, ", ")
+}
+
 // UnknownCommand proposes the command that was meant.
 func (a *App) UnknownCommand(cmd *cobra.Command, word string) error {
 	var names []string

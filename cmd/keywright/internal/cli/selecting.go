@@ -168,9 +168,11 @@ func (a *App) chosen(ks *keyspace.Keyspace) (map[string]string, error) {
 	return names, nil
 }
 
-// AnywhereFlag lets a command that changes no key of the server that it reads look beyond
-// the namespaces in effect.
-func (s *Selecting) AnywhereFlag(c *cobra.Command) {
+// SelectionFlags say which keys are meant, of a command that changes no key of the server that it reads: it may look
+// beyond the namespaces in effect.
+func (a *App) SelectionFlags(c *cobra.Command, s *Selecting) {
+	a.NamespaceFlag(c)
+	s.Flags(c)
 	c.Flags().BoolVar(&s.Anywhere, "any-namespace", false, "also keys outside of the namespaces of the declaration")
 }
 

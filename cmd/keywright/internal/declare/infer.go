@@ -203,8 +203,7 @@ func (o *inferring) ended(ctx context.Context, sum source.Summary, err error) er
 	case err != nil:
 		return err
 	case len(sum.Incomplete) > 0:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was seen: " + sum.Incomplete.String(),
-			Hint: o.Again(sum.Incomplete)}
+		return cli.Partial(o.Again(sum.Incomplete), "not everything was seen: %s", sum.Incomplete)
 	}
 	return nil
 }

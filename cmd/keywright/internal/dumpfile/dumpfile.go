@@ -21,7 +21,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// File represents an open snapshot.
 type File struct {
 	io.Reader           // the bytes of the snapshot
 	Name      string    // as it was given; "standard input"
@@ -41,7 +40,6 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open opens a file, or stdin for "-". Of an append-only folder it opens the base.
@@ -64,7 +62,6 @@ func Open(name string, stdin io.Reader) (*File, error) {
 	return f, nil
 }
 
-// Close closes what was opened.
 func (f *File) Close() {
 	for _, c := range f.close {
 		c()
@@ -109,37 +106,33 @@ func inFolder(name string) string {
 	return "name the snapshot in it, dump.rdb"
 }
 
-// forms say what a file may begin with that is no snapshot itself.
+// forms say what a file begins with that is compressed.
 var forms = []struct {
-	magic string
-	open  func(*File, io.Reader) error
+	magic, name string
+	open        func(io.Reader) (io.ReadCloser, error)
 }{
-	{"\x1f\x8b", (*File).gzip},
-	{"\x28\xb5\x2f\xfd", (*File).zstd},
-	{"*", func(*File, io.Reader) error {
-		return &Error{errors.New("this is an AOF without a snapshot in it: commands, not keys"),
-			"let the server write one with BGSAVE, or audit the server itself"}
-	}},
+	{"\x1f\x8b", "gzip", func(in io.Reader) (io.ReadCloser, error) { return gzip.NewReader(in) }},
+	{"\x28\xb5\x2f\xfd", "zstd", openZstd},
 }
 
 func (f *File) decompress(in *bufio.Reader) error {
 	head, _ := in.Peek(4)
-	for _, form := range forms {
-		if bytes.HasPrefix(head, []byte(form.magic)) {
-			return form.open(f, in)
-		}
+	if bytes.HasPrefix(head, []byte("*")) {
+		return &Error{errors.New("this is an AOF without a snapshot in it: commands, not keys"),
+			"let the server write one with BGSAVE, or audit the server itself"}
 	}
 	f.Reader = in
-	return nil
-}
-
-func (f *File) gzip(in io.Reader) error {
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return &Error{fmt.Errorf("%s: %w", f.Name, err), "it begins like gzip and is none"}
+	for _, form := range forms {
+		if !bytes.HasPrefix(head, []byte(form.magic)) {
+			continue
+		}
+		z, err := form.open(in)
+		if err != nil {
+			return &Error{fmt.Errorf("%s: %w", f.Name, err), "it begins like " + form.name + " and is none"}
+		}
+		f.Reader = z
+		f.close = append(f.close, func() { _ = z.Close() })
 	}
-	f.Reader = z
-	f.close = append(f.close, func() { _ = z.Close() })
 	return nil
 }
 
@@ -147,13 +140,11 @@ func (f *File) gzip(in io.Reader) error {
 // 128 MiB too.
 const maxFrame = 128 << 20
 
-func (f *File) zstd(in io.Reader) error {
+func openZstd(in io.Reader) (io.ReadCloser, error) {
 	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(maxFrame))
 	if err != nil {
-		return &Error{fmt.Errorf("%s: %w", f.Name, err), "it begins like zstd and is none"}
+		return nil, err
 	}
-	f.Reader = z
-	f.close = append(f.close, z.Close)
-	return nil
+	return z.IOReadCloser(), nil
 }

@@ -96,7 +96,6 @@ func readFolder(manifest string) (*Folder, error) {
 	return f, nil
 }
 
-// countCommands counts the commands of one increment.
 func countCommands(path string) (int64, error) {
 	in, err := os.Open(path)
 	if err != nil {

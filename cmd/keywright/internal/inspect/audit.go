@@ -281,8 +281,7 @@ func conclude(ctx context.Context, a *cli.App, o *auditing, d *cli.Declaration, 
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the audit is incomplete: " + r.Incomplete.String(),
-			Hint: o.Again(r.Incomplete)}
+		return cli.Partial(o.Again(r.Incomplete), "the audit is incomplete: %s", r.Incomplete)
 	}
 	return o.Verdict(r.Summary)
 }

@@ -51,9 +51,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		},
 	}
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Sourcing.Flags(c)
 	cli.Outputs(c, &o.output, "table", "jsonl", "names")
 	c.Flags().Int64Var(&o.limit, "limit", 0, "stop after so many keys (0: all)")
@@ -124,8 +122,7 @@ func ls(ctx context.Context, a *cli.App, o *lsing) error {
 	}
 	a.Say("%s%s", terminal.Plural(listed, "key"), cut)
 	if len(sum.Incomplete) > 0 && cut == "" {
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + sum.Incomplete.String(),
-			Hint: o.Again(sum.Incomplete)}
+		return cli.Partial(o.Again(sum.Incomplete), "not all keys were seen: %s", sum.Incomplete)
 	}
 	return nil
 }
@@ -141,10 +138,7 @@ func lsKey(a *cli.App, out *bufio.Writer, form string, k *source.Key, entry stri
 			ttl := k.TTL.Seconds()
 			l.TTL = &ttl
 		}
-		var line []byte
-		if line, err = a.WithVersion(l); err == nil {
-			_, err = out.Write(finding.EscapeJSON(line))
-		}
+		err = a.WriteLine(out, l)
 	default:
 		ttl, size := "never", ""
 		if k.TTL != source.NoTTL {

@@ -126,8 +126,7 @@ func merge(ctx context.Context, a *cli.App, o *merging, files []string) error {
 		err = writePartial(a, &partial{Asked: o.asked, Parts: o.got, Read: o.read, Options: partialOptions{o.audit.Include,
 			o.audit.Exclude, o.values, o.top, o.examples, o.NoBytes, o.db}}, state)
 		if err == nil && len(o.read.Incomplete) > 0 {
-			err = &cli.Exit{Code: cli.ExitPartial, Message: "the part is incomplete: " + o.read.Incomplete.String(),
-				Hint: o.Retry}
+			err = cli.Partial(o.Retry, "the part is incomplete: %s", o.read.Incomplete)
 		}
 		return err
 	}

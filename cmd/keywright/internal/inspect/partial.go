@@ -130,8 +130,7 @@ func savePart(ctx context.Context, a *cli.App, o *auditing, fold *audit.Audit, s
 	case scanErr != nil:
 		return scanErr
 	case len(sum.Incomplete) > 0:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the part is incomplete: " + sum.Incomplete.String(),
-			Hint: o.Again(sum.Incomplete)}
+		return cli.Partial(o.Again(sum.Incomplete), "the part is incomplete: %s", sum.Incomplete)
 	}
 	return nil
 }

@@ -151,8 +151,7 @@ func top(ctx context.Context, a *cli.App, o *topping) error {
 	case err != nil:
 		return err
 	case !report.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the list is incomplete: " + report.Incomplete.String(),
-			Hint: o.Again(report.Incomplete)}
+		return cli.Partial(o.Again(report.Incomplete), "the list is incomplete: %s", report.Incomplete)
 	}
 	return nil
 }

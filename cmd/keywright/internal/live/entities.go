@@ -100,11 +100,7 @@ func countItems(ctx context.Context, a *cli.App, c *keywright.Client, entries []
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
-		err = a.JSON(report)
-	} else {
-		err = printEntities(a, &report)
-	}
+	err = a.WriteReport(o.output, report, func() error { return printEntities(a, &report) })
 	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "entities"))
 }
 
@@ -162,11 +158,7 @@ func checkEntities(ctx context.Context, a *cli.App, c *keywright.Client, entries
 		return err
 	}
 	report.Left = report.Wrong - len(report.Problems)
-	if o.output == "json" {
-		err = a.JSON(report)
-	} else {
-		err = printCheck(a, &report)
-	}
+	err = a.WriteReport(o.output, report, func() error { return printCheck(a, &report) })
 	if err == nil && report.Wrong > 0 {
 		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(report.Wrong),
 			"problem") + cli.NotListed(int64(report.Left)),

@@ -84,11 +84,7 @@ func listIndexes(ctx context.Context, a *cli.App, c *keywright.Client, entries [
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
-		err = a.JSON(report)
-	} else {
-		err = printIndexes(a, &report)
-	}
+	err = a.WriteReport(o.output, report, func() error { return printIndexes(a, &report) })
 	return cmp.Or(err, report.Verdict(), cli.ListedInPart(&report.Gaps, "entities"))
 }
 

@@ -63,11 +63,7 @@ func locks(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keys
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
-		err = a.JSON(report)
-	} else {
-		err = printLocks(a, &report)
-	}
+	err = a.WriteReport(o.output, report, func() error { return printLocks(a, &report) })
 	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "locks"))
 }
 

@@ -52,11 +52,7 @@ func rankings(ctx context.Context, a *cli.App, c *keywright.Client, entries []*k
 	if err != nil {
 		return err
 	}
-	if output == "json" {
-		err = a.JSON(report)
-	} else {
-		err = printRankings(a, &report)
-	}
+	err = a.WriteReport(output, report, func() error { return printRankings(a, &report) })
 	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "rankings"))
 }
 

@@ -252,12 +252,9 @@ func (r *migrationRun) printStep(out *Step, o *stepping) error {
 		}
 		rows = append(rows, []string{g.Gate, state, lacks})
 	}
-	if len(rows) > 0 {
-		if err := terminal.Table(r.Out,
-			[]terminal.Column{{Title: "gate"}, {Title: "state"}, {Title: "has", Least: 20, Wrap: true}}, rows); err != nil {
-			return err
-		}
-		r.Print("")
+	columns := []terminal.Column{{Title: "gate"}, {Title: "state"}, {Title: "has", Least: 20, Wrap: true}}
+	if err := r.PrintTable(columns, rows); err != nil {
+		return err
 	}
 	if len(out.Late) > 0 {
 		r.Print("These processes live and have not confirmed yet; they cannot write before they do: %s",

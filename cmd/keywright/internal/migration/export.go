@@ -60,10 +60,9 @@ already, 5 written without records that no file can have, 130 interrupted.`,
 	}
 	migrateFlags(a, c, &o.migrating)
 	f := c.Flags()
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	f.StringVar(&o.to, "to", "", "the folder that the files are written to")
 	f.BoolVar(&o.replace, "replace-file", false, "also where the folder has files")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	cli.ProgressFlag(c, &o.progress)
 	return c
 }
 

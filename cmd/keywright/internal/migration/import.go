@@ -316,10 +316,7 @@ func (r *ImportReport) code() int {
 
 // printOr prints a report as JSON, or as table does.
 func (r *migrationRun) printOr(report any, table func() error) error {
-	if r.output == "json" {
-		return r.JSON(report)
-	}
-	return table()
+	return r.WriteReport(r.output, report, table)
 }
 
 func (r *migrationRun) durationMS() int64 { return r.Now().Sub(r.began).Milliseconds() }

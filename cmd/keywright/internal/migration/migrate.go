@@ -18,7 +18,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
@@ -40,7 +39,7 @@ type migrating struct {
 }
 
 func MigrateCommand(a *cli.App) *cobra.Command {
-	c := &cobra.Command{
+	return a.Group(&cobra.Command{
 		Use:   "migrate",
 		Short: "Move records from JSON files to Redis, in phases that lose nothing",
 		Long: `Moves the records of JSON files to Redis as the section migrations of the
@@ -53,18 +52,9 @@ while the programs go on writing. docs/migration.md has the whole way.
   keywright migrate advance history --apply
   keywright migrate import history --apply
   keywright migrate status`,
-	}
-	c.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return a.UnknownCommand(cmd, args[0])
-		}
-		return nil
-	}
-	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	c.AddCommand(migratePlanCommand(a), migrateImportCommand(a), migrateStatusCommand(a),
+	}, migratePlanCommand(a), migrateImportCommand(a), migrateStatusCommand(a),
 		migrateVerifyCommand(a), migrateDiffCommand(a), migrateAdvanceCommand(a), migrateRollbackCommand(a),
 		migrateRepairCommand(a), migrateExportCommand(a))
-	return c
 }
 
 // migrateFlags are those of a verb of migrate.
@@ -85,15 +75,14 @@ func migrateFlags(a *cli.App, c *cobra.Command, o *migrating) {
 func paceFlags(a *cli.App, c *cobra.Command, o *migrating) {
 	f := c.Flags()
 	f.IntVar(&o.rate, "rate", 0, "records per second at most (0: as fast as it goes)")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	cli.ProgressFlag(c, &o.progress)
 }
 
 func (o *migrating) Check(c *cobra.Command) error {
 	if err := cmp.Or(cli.OneOf("output", o.output, "table", "json"), o.ring.Check()); err != nil {
 		return err
 	}
-	if err := cli.OneOf("progress", cmp.Or(o.progress, "auto"), "auto", "plain", "none"); err != nil {
+	if err := cli.CheckProgress(cmp.Or(o.progress, "auto")); err != nil {
 		return err
 	}
 	if o.lease <= 0 || o.rate < 0 {
@@ -204,9 +193,7 @@ func (r *migrationRun) connect(ctx context.Context, n need) error {
 		return err
 	}
 	r.server = config.String()
-	o := r.App.Connect
-	with := keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
-		ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Getenv: r.Getenv}
+	with := r.ClientOptions()
 	if n == withServer && sealed(r.declared) { // what only looks at phases opens no record
 		ring, err := sources.KeyRing(ctx, r.App, &r.ring)
 		if err != nil {
@@ -261,7 +248,7 @@ func chooseMigration(ks *keyspace.Keyspace, name, path string) (*keyspace.Migrat
 		return nil, cli.Usage("name one with --migration: "+strings.Join(names, ", "), "%s declares %s", path,
 			terminal.Plural(int64(len(names)), "migration"))
 	}
-	return nil, cli.Usage(didYouMean(name, names), "%s declares no migration %q", path, name)
+	return nil, cli.Usage(cli.DidYouMean(name, names, "there is"), "%s declares no migration %q", path, name)
 }
 
 // partsNamed returns the parts that are named, or all, in their order.
@@ -275,17 +262,10 @@ func partsNamed(m *keyspace.Migration, args []string) (out []string, err error) 
 	}
 	for _, name := range args {
 		if !slices.Contains(all, name) {
-			return nil, cli.Usage(didYouMean(name, all), "the migration %s has no part %q", m.Name, name)
+			return nil, cli.Usage(cli.DidYouMean(name, all, "there is"), "the migration %s has no part %q", m.Name, name)
 		}
 	}
 	return out, nil
-}
-
-func didYouMean(name string, names []string) string {
-	if near := typo.Nearest(name, names); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return "there is " + strings.Join(names, ", ")
 }
 
 // onePart returns the part of a verb that changes one: the named one, or the only one.

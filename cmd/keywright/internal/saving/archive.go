@@ -34,8 +34,7 @@ never called complete.`,
 			return c.Help()
 		},
 	}
-	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), diff,
-		archiveExportCommand(a))
+	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), diff, archiveExportCommand(a))
 	return c
 }
 
@@ -59,24 +58,20 @@ type ArchiveReport struct {
 	Moment    string    `json:"consistency"`
 	Sum       string    `json:"sum,omitempty"` // digest by which an archive that adds to it names it
 	// digest of the archive that it adds to: it only has what has changed
-	Base     string            `json:"base,omitempty"`
-	Chosen   []string          `json:"selection,omitempty"`
-	Shards   []source.Shard    `json:"shards"`
-	Keys     int64             `json:"keys"`
-	Bytes    int64             `json:"bytes"`
-	Size     int64             `json:"file_bytes"`
-	Torn     int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
-	Unsure   int64             `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
-	TornKeys []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
-	Entries  []archivePart     `json:"entries"`
+	Base   string         `json:"base,omitempty"`
+	Chosen []string       `json:"selection,omitempty"`
+	Shards []source.Shard `json:"shards"`
+	Keys   int64          `json:"keys"`
+	Bytes  int64          `json:"bytes"`
+	Size   int64          `json:"file_bytes"`
+	TornKeys
+	Entries []archivePart `json:"entries"`
 
 	Libraries []sources.LibraryPart `json:"libraries,omitempty"` // of functions
 }
 
 func archiveInfoCommand(a *cli.App) *cobra.Command {
-	var output string
-	var keys sources.Unlocking
-	c := &cobra.Command{
+	return archiveReportCommand(a, inspected, &cobra.Command{
 		Use:   "info FILE",
 		Short: "Say where an archive is from and what is in it",
 		Long: `Reads the header, the index and the footer of an archive: three reads, whatever its
@@ -86,27 +81,11 @@ size. It does not read the values; verify does.
 
 Exit codes: 0 shown, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: "  keywright archive info all.kwa",
-		Args:    OneArchive,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.OneOf("output", output, "table", "json"); err != nil {
-				return err
-			}
-			r, err := inspected(c.Context(), args[0], sources.ArchiveKeys(c.Context(), a, &keys))
-			if err != nil {
-				return err
-			}
-			return showArchive(a, r, output)
-		},
-	}
-	keys.Flags(c)
-	cli.Outputs(c, &output, "table", "json")
-	return c
+	})
 }
 
 func archiveVerifyCommand(a *cli.App) *cobra.Command {
-	var output string
-	var keys sources.Unlocking
-	c := &cobra.Command{
+	return archiveReportCommand(a, Verified, &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Read all of an archive and check every checksum",
 		Long: `Reads every block and every record of an archive, and holds the counts and digests
@@ -117,17 +96,27 @@ of its index against them. It holds one block in memory.
 Exit codes: 0 whole, 2 usage or no archive, 5 the archive is cut or damaged: the
 report says how far it is good.`,
 		Example: "  keywright archive verify all.kwa",
-		Args:    OneArchive,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.OneOf("output", output, "table", "json"); err != nil {
-				return err
-			}
-			r, err := Verified(c.Context(), args[0], sources.ArchiveKeys(c.Context(), a, &keys))
-			if err != nil {
-				return err
-			}
-			return showArchive(a, r, output)
-		},
+	})
+}
+
+// archiveReportCommand makes a command that shows what read finds in an archive.
+func archiveReportCommand(a *cli.App, read func(context.Context, string, archivefile.Keys) (*ArchiveReport, error),
+	c *cobra.Command) *cobra.Command {
+	var output string
+	var keys sources.Unlocking
+	c.Args = OneArchive
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := cli.OneOf("output", output, "table", "json"); err != nil {
+			return err
+		}
+		r, err := read(c.Context(), args[0], sources.ArchiveKeys(c.Context(), a, &keys))
+		if err == nil {
+			err = a.WriteReport(output, r, func() error { return printArchive(a, r) })
+		}
+		if err == nil && !r.Complete {
+			err = &cli.Exit{Code: cli.ExitPartial}
+		}
+		return err
 	}
 	keys.Flags(c)
 	cli.Outputs(c, &output, "table", "json")
@@ -137,11 +126,9 @@ report says how far it is good.`,
 func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *ArchiveReport {
 	r := &ArchiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency),
 		Base: m.Base, Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index),
-		Torn: index.Torn, Unsure: index.Unsure, Libraries: sources.LibrariesOf(index)}
+		Libraries: sources.LibrariesOf(index)}
 	r.Keys, r.Bytes = index.Totals()
-	for _, k := range index.TornKeys {
-		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
-	}
+	r.TornKeys.add(index, everyKey)
 	return r
 }
 
@@ -175,11 +162,11 @@ func sizeOf(path string) int64 {
 // Verified reads all of an archive.
 func Verified(ctx context.Context, path string, keys archivefile.Keys) (*ArchiveReport, error) {
 	defer cli.LimitMemory()()
-	in, closer, err := archivefile.Stream(path, keys)
+	in, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return nil, sources.NoArchive(path, err)
 	}
-	defer closer.Close()
+	defer in.Close()
 	meta, index, err := archive.Verify(&sources.Cancelled{Ctx: ctx, In: in}, archivefile.Codecs()...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -189,25 +176,11 @@ func Verified(ctx context.Context, path string, keys archivefile.Keys) (*Archive
 		return nil, sources.NoArchive(path, err)
 	}
 	r := newArchiveReport(path, sizeOf(path), meta, &index)
-	_, plain := closer.(*archivefile.Plain)
-	r.Encrypted = !plain
+	r.Encrypted = in.Encrypted
 	if r.Verified, r.Complete = true, err == nil; err != nil {
 		r.Problem = err.Error()
 	}
 	return r, nil
-}
-
-func showArchive(a *cli.App, r *ArchiveReport, output string) error {
-	var err error
-	if output == "json" {
-		err = a.JSON(r)
-	} else {
-		err = printArchive(a, r)
-	}
-	if err == nil && !r.Complete {
-		err = &cli.Exit{Code: cli.ExitPartial}
-	}
-	return err
 }
 
 func printArchive(a *cli.App, r *ArchiveReport) error {
@@ -236,12 +209,10 @@ func printArchive(a *cli.App, r *ArchiveReport) error {
 	}
 	a.Print("%s", momentOf(r.Moment, len(r.Shards)))
 	sources.TellLibraries(a, r.Libraries)
-	for _, k := range r.TornKeys {
+	for _, k := range r.TornKeys.TornKeys {
 		a.Print("%s was written to each time it was read in parts", finding.Key(k))
 	}
-	if more := r.Torn - int64(len(r.TornKeys)); more > 0 {
-		a.Print("and %s more", terminal.Plural(more, "key"))
-	}
+	a.PrintKeys(r.Torn-int64(len(r.TornKeys.TornKeys)), "and %s more")
 	if r.Unsure > 0 {
 		a.Print("%s", unsure(r.Unsure))
 	}
@@ -249,10 +220,10 @@ func printArchive(a *cli.App, r *ArchiveReport) error {
 		terminal.Bytes(r.Size))
 	switch {
 	case !r.Complete:
-		a.Print("%s", a.Out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
+		a.PrintAs(terminal.Red, "NOT WHOLE: %s", finding.Printable(r.Problem))
 		a.Print("good so far: %s", what)
 	case r.Verified:
-		a.Print("%s", a.Out.Paint(terminal.Green, "Whole, every checksum is right: "+what+"."))
+		a.PrintAs(terminal.Green, "Whole, every checksum is right: %s.", what)
 	default:
 		a.Print("Whole by its footer: %s. `keywright archive verify` reads the values too.", what)
 	}
@@ -298,9 +269,7 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 			return archiveList(c.Context(), a, args[0], &o)
 		},
 	}
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Unlocking.Flags(c)
 	cli.Outputs(c, &o.output, "table", "jsonl", "names")
 	return c
@@ -328,11 +297,11 @@ func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error
 	}
 	defer cli.LimitMemory()()
 	keys := sources.ArchiveKeys(ctx, a, &o.Unlocking)
-	in, closer, err := archivefile.Stream(path, keys)
+	in, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return sources.NoArchive(path, err)
 	}
-	defer closer.Close()
+	defer in.Close()
 	torn, said := tornSet(path, keys)
 	r, err := archive.NewReader(&sources.Cancelled{Ctx: ctx, In: in}, archivefile.Codecs()...)
 	if err != nil {
@@ -347,7 +316,7 @@ func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error
 		}
 		if err != nil {
 			_ = out.Flush()
-			return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, err), Hint: "the keys above are good"}
+			return cli.Partial("the keys above are good", "%s: %v", path, err)
 		}
 		entry, ok := sel.Of(rec.Key)
 		if !ok || rec.More {
@@ -382,15 +351,8 @@ func listKey(a *cli.App, out *bufio.Writer, form string, rec *archive.Record, en
 		_, err = out.Write(append(rec.Key, 0))
 	case "jsonl":
 		k := ArchiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: typeOf(rec), Bytes: len(rec.Payload),
-			Torn: torn}
-		if rec.Expires > 0 {
-			at := time.UnixMilli(min(rec.Expires, cli.LastMoment)).UTC()
-			k.Expires = &at
-		}
-		var line []byte
-		if line, err = a.WithVersion(k); err == nil {
-			_, err = out.Write(finding.EscapeJSON(line))
-		}
+			Expires: cli.Expiry(rec.Expires), Torn: torn}
+		err = a.WriteLine(out, k)
 	default:
 		expires := "never expires"
 		if rec.Form == archive.Gone {

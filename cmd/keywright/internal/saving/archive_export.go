@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exporting holds the flags of archive export.
 type exporting struct {
 	cli.Selecting
 	sources.Chaining
@@ -65,9 +64,7 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
 		Args: OneArchive,
 		RunE: func(c *cobra.Command, args []string) error { return archiveExport(c.Context(), a, args[0], &o) },
 	}
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Chaining.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.form, "as", "", "rdb, commands or jsonl")
@@ -121,14 +118,10 @@ func archiveExport(ctx context.Context, a *cli.App, path string, o *exporting) e
 	defer in.Close()
 	defer cli.LimitMemory()()
 	said := TornIn(in.Chain, everyKey)
-	torn := map[string]bool{}
-	for _, key := range said.TornKeys {
-		torn[string(key)] = true
-	}
+	torn := said.set()
 	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version,
 		Torn:      func(key []byte) bool { return torn[string(key)] },
-		Libraries: sources.Whole(a, ks, &o.Selecting, -1),
-		Escape:    finding.EscapeJSON}
+		Libraries: sources.Whole(a, ks, &o.Selecting, -1), Escape: finding.EscapeJSON}
 	report, err := exported(a, o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err
@@ -156,10 +149,8 @@ func exported(a *cli.App, o *exporting, write func(io.Writer) (export.Report, er
 	out := bufio.NewWriterSize(file, 64<<10)
 	report, err := write(out)
 	if err = cmp.Or(err, out.Flush()); err != nil { // half an export is of no use
-		return report,
-			errors.Join(&cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written: %v", o.to, err),
-				Hint: "nothing was exported"},
-				file.Remove())
+		return report, errors.Join(cli.Partial("nothing was exported", "%s could not be written: %v", o.to, err),
+			file.Remove())
 	}
 	return report, file.Finish()
 }
@@ -181,8 +172,7 @@ func exportedReport(a *cli.App, r *export.Report, cut error) error {
 	}
 	switch {
 	case cut != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: cut.Error(),
-			Hint: "what was exported is good: take another copy of the archive for the rest"}
+		return cli.Partial("what was exported is good: take another copy of the archive for the rest", "%v", cut)
 	case r.Refused > 0, len(r.NoLibraries) > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

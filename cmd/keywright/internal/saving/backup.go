@@ -5,8 +5,6 @@ package saving
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"time"
@@ -23,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Backing holds the flags of backup.
 type Backing struct {
 	cli.Selecting
 	sources.Sourcing
@@ -84,9 +81,7 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 		},
 	}
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Sourcing.ContentFlags(c)
 	o.Encrypting.Flags(c)
 	cli.Outputs(c, &o.Output, "table", "json")
@@ -196,10 +191,9 @@ func Backup(ctx context.Context, a *cli.App, o *Backing) error {
 	}
 	switch {
 	case err == nil && b.w != nil:
-		return finishBackup(a, o, b.w, b.file, r)
+		return b.finish(r)
 	case err == nil: // it ended before the first key, or the header of a file
-		err = &cli.Exit{Code: cli.ExitPartial,
-			Message: "nothing was saved, and there is no archive: " + r.Incomplete.String(), Hint: o.Again(r.Incomplete)}
+		err = cli.Partial(o.Again(r.Incomplete), "nothing was saved, and there is no archive: %s", r.Incomplete)
 	}
 	switch {
 	case b.w == nil && b.left != nil: // what a killed run has left stays
@@ -237,7 +231,6 @@ func (o *Backing) checkBackup() error {
 	return nil
 }
 
-// backupRun represents one backup.
 type backupRun struct {
 	*Backing
 	*cli.App
@@ -274,17 +267,15 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 	if b.left != nil {
 		return b.continued(shards)
 	}
-	id := make([]byte, 16)
-	_, _ = rand.Read(id)
 	moment := archive.PerKey
 	if b.Snapshot || b.IsFile() {
 		moment = archive.OneMoment
 	}
-	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: now,
-		Consistency: moment,
-		Entries:     b.sel.Names(), Selection: b.AskedFor(b.ks, &b.Selecting), Shards: shards, Declaration: b.declaration}
+	b.meta = sources.NewMeta(now, moment)
+	b.meta.Entries, b.meta.Selection = b.sel.Names(), b.AskedFor(b.ks, &b.Selecting)
+	b.meta.Shards, b.meta.Declaration = shards, b.declaration
 	if b.since != nil {
-		b.meta.Base = b.since.chain[len(b.since.chain)-1].Sum()
+		b.meta.Base = b.since.before.Newest().Sum()
 	}
 	b.w, err = archive.NewWriter(b.file, b.meta, archivefile.Zstd)
 	return err
@@ -319,33 +310,28 @@ func (b *backupRun) store(r *archive.Record) error {
 	return nil
 }
 
-// finishBackup gives the file its name if it is whole, and says what is in it.
-func finishBackup(a *cli.App, o *Backing, w *archive.Writer, file *archivefile.File, r *BackupReport) error {
+// finish gives the file its name if it is whole, and says what is in it.
+func (b *backupRun) finish(r *BackupReport) error {
 	r.Complete = len(r.Incomplete) == 0
 	var index archive.Index
 	var err error
-	if r.File = o.To; r.Complete {
-		if index, err = w.Close(); err == nil {
-			err = file.Finish()
+	if r.File = b.To; r.Complete {
+		if index, err = b.w.Close(); err == nil {
+			err = b.file.Finish()
 		}
 	} else {
 		r.File += archivefile.Part
-		index, err = w.Written(), errors.Join(w.Flush(), file.Abandon())
+		index, err = b.w.Written(), errors.Join(b.w.Flush(), b.file.Abandon())
 	}
 	if err != nil {
-		return sources.NotWritten(o.To, err)
+		return sources.NotWritten(b.To, err)
 	}
 	r.Keys, r.Bytes = index.Totals()
 	r.Size, r.Torn, r.Unsure, r.Entries = sizeOf(r.File), index.Torn, index.Unsure, partsOf(&index)
 	r.Libraries = sources.LibrariesOf(&index)
-	if o.Output == "json" {
-		err = a.JSON(r)
-	} else {
-		err = printBackup(a, r)
-	}
+	err = b.WriteReport(b.Output, r, func() error { return printBackup(b.App, r) })
 	if err == nil && !r.Complete {
-		err = &cli.Exit{Code: cli.ExitPartial, Message: "the backup is incomplete: " + r.Incomplete.String(),
-			Hint: o.Again(r.Incomplete)}
+		err = cli.Partial(b.Again(r.Incomplete), "the backup is incomplete: %s", r.Incomplete)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/compare"
@@ -19,8 +20,7 @@ const (
 
 // since describes what a backup of what has changed knows of the archives before it.
 type since struct {
-	chain  []*archivefile.Opened // oldest first
-	before *archive.Chain
+	before *sources.Chained
 	table  *archivefile.Table
 	facts  compare.Facts
 	equal  int64 // keys that have not changed
@@ -184,8 +184,8 @@ func (w *waiting) store(store func(*archive.Record) error) error {
 	})
 }
 
-// Close frees what it holds.
 func (s *since) Close() {
+	s.before.Close()
 	for id := range s.waits {
 		s.forget(id)
 	}

@@ -1,6 +1,7 @@
 package saving
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,28 +34,19 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	for _, n := range r.Notes {
 		a.Print("note: %s", finding.Printable(n))
 	}
-	if r.Gone > 0 {
-		a.Print("%s expired or were deleted while they were read", terminal.Plural(r.Gone, "key"))
-	}
-	if r.Expired > 0 {
-		a.Print("%s of the snapshot had expired at its moment, and are not saved", terminal.Plural(r.Expired, "key"))
-	}
+	a.PrintKeys(r.Gone, "%s expired or were deleted while they were read")
+	a.PrintKeys(r.Expired, "%s of the snapshot had expired at its moment, and are not saved")
 	sources.TellLibraries(a, r.Libraries)
 	if r.Torn > 0 {
-		a.Print("%s",
-			a.Out.Paint(terminal.Yellow,
-				fmt.Sprintf("%s were written to each time they were read in parts: `keywright archive info %s` names them",
-					terminal.Plural(r.Torn, "key"), r.File)))
+		a.PrintAs(terminal.Yellow,
+			"%s were written to each time they were read in parts: `keywright archive info %s` names them",
+			terminal.Plural(r.Torn, "key"), r.File)
 	}
 	if r.Base != "" {
 		a.Print("%s not changed, and not in this archive", terminal.Plural(r.Unchanged, "key"))
-		if r.Deleted > 0 {
-			a.Print("%s saved as deleted: not there any more", terminal.Plural(r.Deleted, "key"))
-		}
+		a.PrintKeys(r.Deleted, "%s saved as deleted: not there any more")
 	}
-	if r.Earlier > 0 {
-		a.Print("%s were saved by the run before", terminal.Plural(r.Earlier, "key"))
-	}
+	a.PrintKeys(r.Earlier, "%s were saved by the run before")
 	if r.Unsure > 0 {
 		a.Print("%s", unsure(r.Unsure))
 	}
@@ -62,10 +54,10 @@ func printBackup(a *cli.App, r *BackupReport) error {
 	what := fmt.Sprintf("%s (%s) in %s, %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), r.File,
 		terminal.Bytes(r.Size))
 	if r.Complete {
-		a.Print("%s", a.Out.Paint(terminal.Green, "Saved "+what+"."))
+		a.PrintAs(terminal.Green, "Saved %s.", what)
 		return nil
 	}
-	a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String())))
+	a.PrintIncomplete(r.Incomplete.String())
 	a.Print("saved so far: %s", what)
 	return nil
 }
@@ -85,21 +77,10 @@ func momentOf(consistency string, shards int) string {
 func printParts(a *cli.App, parts []archivePart) error {
 	var rows [][]string
 	for _, p := range parts {
-		name := p.Entry
-		if name == "" {
-			name = cli.UndeclaredName
-		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), terminal.Bytes(p.Bytes)})
+		rows = append(rows, []string{cmp.Or(p.Entry, cli.UndeclaredName), terminal.Count(p.Keys), terminal.Bytes(p.Bytes)})
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := terminal.Table(a.Out, []terminal.Column{{Title: "entry", Least: 24}, {Title: "keys", Right: true},
-		{Title: "bytes", Right: true}}, rows); err != nil {
-		return err
-	}
-	a.Print("")
-	return nil
+	return a.PrintTable([]terminal.Column{{Title: "entry", Least: 24}, {Title: "keys", Right: true},
+		{Title: "bytes", Right: true}}, rows)
 }
 
 // library takes a library of functions of the server that is backed up.
@@ -111,8 +92,7 @@ func (b *backupRun) library(at string, code []byte) error {
 	err := b.w.AddLibrary(&lib)
 	if errors.Is(err, source.ErrLibrary) {
 		return cli.Usage("remove "+b.To+archivefile.Part+" to begin again",
-			"%s was begun before the library of functions %q was changed",
-			b.To+archivefile.Part, lib.Name)
+			"%s was begun before the library of functions %q was changed", b.To+archivefile.Part, lib.Name)
 	} else if err != nil {
 		return sources.NotWritten(b.To, err)
 	}

@@ -18,42 +18,6 @@ import (
 	"github.com/keywright/keywright/source/compare"
 )
 
-// OpenChain opens an archive and those that add to it, oldest first: each names the one
-// before it by its digest.
-func OpenChain(paths []string, keys archivefile.Keys) (chain []*archivefile.Opened, err error) {
-	defer func() {
-		if err != nil {
-			sources.CloseAll(chain)
-		}
-	}()
-	base := ""
-	for i, path := range paths {
-		in, err := archivefile.Open(path, keys)
-		if err != nil {
-			return chain, sources.NoArchive(path, err)
-		}
-		chain = append(chain, in)
-		switch {
-		case in.Cut != nil:
-			return chain,
-				&cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, in.Cut),
-					Hint: "take another copy of it: of several archives each must be whole"}
-		case i == 0 && in.Meta.Base != "":
-			return chain, HasBase(path)
-		case in.Meta.Base != base:
-			return chain, cli.Usage("name them oldest first, none left out", "%s does not add to %s", path, paths[max(i-1, 0)])
-		}
-		base = in.Sum()
-	}
-	return chain, nil
-}
-
-// HasBase refuses an archive that only has what changed.
-func HasBase(path string) error {
-	return cli.Usage("`keywright restore` takes it after the archives that it adds to, oldest first",
-		"%s only has what has changed since another archive", path)
-}
-
 // eachValue calls each with the values of an archive.
 func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value) error) error {
 	for i := range a.Index.Entries {
@@ -62,16 +26,8 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 			entry = archive.Undeclared
 		}
 		for db := range a.Databases(entry) {
-			for v, err := range a.Values(entry, db) {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err == nil {
-					err = each(v)
-				}
-				if err != nil {
-					return err
-				}
+			if err := sources.Each(ctx, a.Values(entry, db), each); err != nil {
+				return err
 			}
 		}
 	}
@@ -81,28 +37,23 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 // openSince reads the archives that a backup adds to.
 func (b *backupRun) openSince(ctx context.Context) error {
 	b.Keyring.KeysFile = b.Encrypting.KeysFile
-	chain, err := OpenChain(b.base, sources.ArchiveKeys(ctx, b.App, &b.Unlocking))
+	chain, err := sources.OpenChain(b.base, sources.ArchiveKeys(ctx, b.App, &b.Unlocking))
 	if err != nil {
 		return err
 	}
-	b.since = &since{chain: chain, folder: filepath.Dir(b.To), waits: map[string]*waiting{}}
+	b.since = &since{before: chain, folder: filepath.Dir(b.To), waits: map[string]*waiting{}}
 	keys := int64(0)
-	var older []*archive.Archive
-	for i, in := range chain {
+	for i, in := range slices.Backward(chain.Archives()) { // the newest is the first
 		if !slices.Equal(in.Meta.Selection, b.AskedFor(b.ks, &b.Selecting)) {
-			return cli.Usage("select the same keys", "%s was made with another selection of keys", b.base[i])
+			return cli.Usage("select the same keys", "%s was made with another selection of keys", b.base[len(b.base)-1-i])
 		}
 		n, _ := in.Index.Totals()
 		keys += n
-		older = append(older, in.Archive)
 	}
-	if b.since.before, err = archive.NewChain(chain[len(chain)-1].Archive, older...); err != nil {
-		return err
-	}
-	if b.since.table, err = archivefile.NewTable(filepath.Dir(b.To), keys); err != nil {
+	if b.since.table, err = archivefile.NewTable(b.since.folder, keys); err != nil {
 		return b.kept(err)
 	}
-	_, err = compare.NewArchive(b.since.before, -1).All(ctx, func(batch []source.Content) error {
+	_, err = compare.NewArchive(chain.Chain, -1).All(ctx, func(batch []source.Content) error {
 		return b.kept(b.since.remember(batch))
 	})
 	return err
@@ -115,16 +66,8 @@ func (b *backupRun) deletions(ctx context.Context) error {
 		if b.Scan.OnlyDB >= 0 && db != b.Scan.OnlyDB {
 			continue
 		}
-		for v, err := range b.since.before.Values(db, nil) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				err = b.deletion(v)
-			}
-			if err != nil {
-				return err
-			}
+		if err := sources.Each(ctx, b.since.before.Values(db, nil), b.deletion); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -237,10 +180,8 @@ func (b *backupRun) skips(db int, name []byte) bool {
 	return there && err == nil
 }
 
-// release frees what a backup has opened.
 func (b *backupRun) release() {
 	if b.since != nil {
-		sources.CloseAll(b.since.chain)
 		b.since.Close()
 	}
 	if b.left != nil && b.left.table != nil {

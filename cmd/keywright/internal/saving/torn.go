@@ -22,17 +22,22 @@ func TornIn(c *archive.Chain, meant func(key []byte) bool) (t TornKeys) {
 		return t
 	}
 	for _, a := range c.Archives() {
-		t.Torn += a.Index.Torn
-		t.Unsure += a.Index.Unsure
-		for _, key := range a.Index.TornKeys {
-			if meant(key) {
-				t.TornKeys = append(t.TornKeys, finding.JSONKey(key))
-			} else {
-				t.Torn--
-			}
-		}
+		t.add(&a.Index, meant)
 	}
 	return t
+}
+
+// add adds what the index of an archive says.
+func (t *TornKeys) add(index *archive.Index, meant func(key []byte) bool) {
+	t.Torn += index.Torn
+	t.Unsure += index.Unsure
+	for _, key := range index.TornKeys {
+		if meant(key) {
+			t.TornKeys = append(t.TornKeys, finding.JSONKey(key))
+		} else {
+			t.Torn--
+		}
+	}
 }
 
 // Notes says it in sentences.
@@ -59,19 +64,25 @@ func (t *TornKeys) Notes() (out []string) {
 func everyKey([]byte) bool { return true }
 
 // tornSet returns the keys of which an archive says that their values are torn: of one that has no index, none.
-func tornSet(path string, keys archivefile.Keys) (map[string]bool, TornKeys) {
+func tornSet(path string, keys archivefile.Keys) (set map[string]bool, said TornKeys) {
 	in, err := archivefile.Open(path, keys)
 	if err != nil {
-		return nil, TornKeys{}
+		return nil, said
 	}
 	defer in.Close()
-	set := map[string]bool{}
-	for _, key := range in.Index.TornKeys {
-		set[string(key)] = true
+	said.add(&in.Index, everyKey)
+	set = said.set()
+	if in.Meta.Base != "" { // it adds to another one, and is listed alone
+		said.TornKeys = nil
 	}
-	chain, err := archive.NewChain(in.Archive)
-	if err != nil { // it adds to another one, and is listed alone
-		return set, TornKeys{Torn: in.Index.Torn, Unsure: in.Index.Unsure}
+	return set, said
+}
+
+// set returns the keys that are named.
+func (t *TornKeys) set() map[string]bool {
+	out := map[string]bool{}
+	for _, key := range t.TornKeys {
+		out[string(key)] = true
 	}
-	return set, TornIn(chain, everyKey)
+	return out
 }

@@ -222,11 +222,9 @@ func jobFlags(j *keyspace.Job, apply bool) *change.Changing {
 }
 
 func janitorClient(ctx context.Context, a *cli.App) (*keywright.Client, error) {
-	return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-janitor",
-		CAFile:   a.Connect.CAFile,
-		CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile,
-		ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-		Connections: -1, Attempts: 2, Getenv: a.Getenv})
+	with := a.ClientOptions()
+	with.Name, with.Connections, with.Attempts = "keywright-janitor", -1, 2
+	return keywright.Open(ctx, a.URL, with)
 }
 
 func janitorNextCommand(a *cli.App) *cobra.Command {

@@ -347,11 +347,9 @@ func watched(a *cli.App, o *Serving, id string, labels map[string]string, turns 
 	options.Labels, options.Turns, options.Migrations = labels, turns, migrations(a, d, folder)
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
 	options.Server = &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-		return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-serve",
-			CAFile:   a.Connect.CAFile,
-			CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile,
-			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
-			Connections: -1, Attempts: 2, Getenv: a.Getenv})
+		with := a.ClientOptions()
+		with.Name, with.Connections, with.Attempts = "keywright-serve", -1, 2
+		return keywright.Open(ctx, a.URL, with)
 	}}
 	return observe.New(options)
 }

@@ -74,9 +74,9 @@ func status(ctx context.Context, a *cli.App, output string) error {
 	t, err := observe.New(observe.Options{ID: "default", Name: config.String(), Declaration: observed(a, d), Now: a.Now,
 		Glance: glanceEvery, Health: healthEvery, Every: time.Hour,
 		Server: &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-			return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-status",
-				CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile, ServerName: a.Connect.ServerName,
-				Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true, Connections: -1, Getenv: a.Getenv})
+			with := a.ClientOptions()
+			with.Name, with.Connections = "keywright-status", -1
+			return keywright.Open(ctx, a.URL, with)
 		}}})
 	if err != nil {
 		return err

@@ -2,11 +2,14 @@ package sources
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
@@ -72,6 +75,14 @@ func withoutSecret(err error, path string) error {
 			"--identity takes the name of a file: a key in an argument can be seen by every user of the machine")
 	}
 	return err
+}
+
+// NewMeta returns what an archive that is begun says of itself, whatever is in it.
+func NewMeta(taken time.Time, moment archive.Consistency) archive.Meta {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id)
+	return archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: taken,
+		Consistency: moment}
 }
 
 // Encrypting holds the flags of verbs that write archives.
@@ -146,8 +157,8 @@ func NoArchive(path string, err error) error {
 	case errors.Is(err, archivefile.ErrNoKey):
 		return cli.Usage("name another --identity", "%s is encrypted for other keys", path)
 	case errors.Is(err, archive.ErrDamaged), errors.As(err, new(*archive.CutError)):
-		return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("NOT WHOLE: %v", nameFile(path, err)),
-			Hint: "take another copy of the archive: nothing of this one can be read"}
+		return cli.Partial("take another copy of the archive: nothing of this one can be read", "NOT WHOLE: %v",
+			nameFile(path, err))
 	}
 	return cli.Usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v",
 		nameFile(path, err))

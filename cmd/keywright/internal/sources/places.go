@@ -129,8 +129,8 @@ func openFile(ctx context.Context, a *cli.App, name string, o Placing, req serve
 }
 
 // archivePlace returns an archive that was opened as a place.
-func archivePlace(name string, db int) func(*chained, error) (*Place, error) {
-	return func(in *chained, err error) (*Place, error) {
+func archivePlace(name string, db int) func(*Chained, error) (*Place, error) {
+	return func(in *Chained, err error) (*Place, error) {
 		if err != nil {
 			return nil, err
 		}

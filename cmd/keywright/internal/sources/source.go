@@ -53,10 +53,22 @@ estimate, TTLs are what was left when it was made.`
 func (o *Sourcing) snapshotFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.Snapshot, "snapshot", false, "read what the server sends a replica instead of scanning it")
-	f.IntVar(&o.Forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
-	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
-	f.BoolVar(&o.replay, "replay", false,
+	FileFlags(c, &o.Forks, &o.noCRC, &o.replay)
+}
+
+// FileFlags defines those of verbs that read snapshots, of servers or in files.
+func FileFlags(c *cobra.Command, forks *int, noCRC, replay *bool) {
+	f := c.Flags()
+	ForksFlag(c, forks)
+	f.BoolVar(noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
+	f.BoolVar(replay, "replay", false,
 		"of an append-only folder: a throw-away server from PATH loads a copy of it, and is read")
+}
+
+// ForksFlag defines --forks.
+func ForksFlag(c *cobra.Command, forks *int) {
+	c.Flags().IntVar(forks, "forks", 1,
+		"with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 }
 
 func (o *Sourcing) Flags(c *cobra.Command) {
@@ -64,16 +76,35 @@ func (o *Sourcing) Flags(c *cobra.Command) {
 	o.snapshotFlags(c)
 	o.Chaining.Flags(c)
 	f.Int64Var(&o.Sample, "sample", 0, "look at about so many keys from random places only")
-	f.IntVar(&o.Scan.Rate, "rate", 0,
-		"keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
-	f.DurationVar(&o.Scan.MaxLatency, "max-latency",
-		0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.Role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.Scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.BoolVar(&o.NoBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
-	f.StringVar(&o.Progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "read-from", "auto", "primary", "replica")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	ScanFlags(c, &o.Scan, &o.Role,
+		"keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
+	cli.ProgressFlag(c, &o.Progress)
+}
+
+// ScanFlags defines how a server is scanned. rate explains --rate.
+func ScanFlags(c *cobra.Command, scan *server.Options, role *string, rate string) {
+	f := c.Flags()
+	RateFlags(c, scan, rate)
+	f.StringVar(role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
+	f.IntVar(&scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
+	cli.Choices(c, "read-from", roles...)
+}
+
+// RateFlags defines how fast a server is scanned. rate explains --rate.
+func RateFlags(c *cobra.Command, scan *server.Options, rate string) {
+	f := c.Flags()
+	f.IntVar(&scan.Rate, "rate", 0, rate)
+	f.DurationVar(&scan.MaxLatency, "max-latency", 0,
+		"pause while the server needs longer than this to answer a PING (0: never)")
+}
+
+var roles = []string{"auto", "primary", "replica"}
+
+// CheckRole checks --read-from, and has the scan follow it.
+func CheckRole(scan *server.Options, role string) error {
+	scan.Role = server.Role(role)
+	return cli.OneOf("read-from", role, roles...)
 }
 
 // OneSource takes at most one argument.
@@ -110,9 +141,7 @@ func (o *Sourcing) notFor() (flags []string, what string) {
 
 // CheckSource checks what flags cannot check themselves.
 func CheckSource(a *cli.App, o *Sourcing) error {
-	o.Scan.Role = server.Role(o.Role)
-	if err := cmp.Or(cli.OneOf("read-from", o.Role, "auto", "primary", "replica"),
-		cli.OneOf("progress", o.Progress, "auto", "plain", "none")); err != nil {
+	if err := cmp.Or(CheckRole(&o.Scan, o.Role), cli.CheckProgress(o.Progress)); err != nil {
 		return err
 	}
 	for name, n := range map[string]int64{"rate": int64(o.Scan.Rate), "sample": o.Sample,
@@ -148,11 +177,7 @@ func OpenSource(a *cli.App, o *Sourcing) (src source.Source, req source.Request,
 	if o.replay {
 		return replayedSource(a, o)
 	}
-	mode := o.Progress
-	if a.Quiet {
-		mode = "none"
-	}
-	bar := terminal.NewProgress(mode, a.Err, a.Now())
+	bar := terminal.NewProgress(a.ProgressMode(o.Progress), a.Err, a.Now())
 	req = source.Request{Bytes: !o.NoBytes, Sample: o.Sample, Progress: func(p source.Progress) {
 		state := terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}
 		if p.Paused {
@@ -217,7 +242,12 @@ func ChosenDB(a *cli.App, o *Sourcing) int {
 		options.URL = o.Name
 	}
 	options.Getenv = a.Getenv
-	if config, err := connect.New(options); err == nil && config.DB > 0 {
+	return NamedDB(options)
+}
+
+// NamedDB returns the database that a URL names, -1 if it names none.
+func NamedDB(o connect.Options) int {
+	if config, err := connect.New(o); err == nil && config.DB > 0 {
 		return config.DB
 	}
 	return -1
@@ -248,16 +278,12 @@ func (o *Sourcing) Again(why source.Reasons) string {
 	return "run it again when the server is at rest"
 }
 
+// UsualRate explains --rate.
+const UsualRate = "keys per second at most, over all shards (0: as fast as the server answers)"
+
 // ContentFlags are the flags of verbs that read whole values.
 func (o *Sourcing) ContentFlags(c *cobra.Command) {
-	f := c.Flags()
 	o.snapshotFlags(c)
-	f.IntVar(&o.Scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.Scan.MaxLatency, "max-latency",
-		0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.Role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.Scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
-	f.StringVar(&o.Progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "read-from", "auto", "primary", "replica")
-	cli.Choices(c, "progress", "auto", "plain", "none")
+	ScanFlags(c, &o.Scan, &o.Role, UsualRate)
+	cli.ProgressFlag(c, &o.Progress)
 }

@@ -46,9 +46,7 @@ Exit codes: 0 equal, 1 they differ, 2 usage or no archive, 5 an archive is not w
 		},
 		RunE: func(c *cobra.Command, args []string) error { return archiveDiff(c.Context(), a, args, &o) },
 	}
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Chaining.Flags(c)
 	c.Flags().BoolVar(&o.null, "null", false, "print the names of keys that differ, each with a NUL byte after it")
 	cli.Outputs(c, &o.output, "table", "json", "jsonl")

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply/copier"
 	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
@@ -17,7 +17,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/compare"
@@ -25,23 +24,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// copying holds the flags of copy.
 type copying struct {
-	cli.Selecting
-	sources.Mapping
+	moving
 	sources.Placing
-	existing  string
-	evict     bool
-	ttl       string
-	toDB      int
-	momentary bool
-	writers   int
-	rounds    int
-	apply     bool
-	plan      string
-	output    string
-	progress  string
-	planned   *plan.Server // the target that the plan was compared with; nil: there is none
+	rounds int
 }
 
 func CopyCommand(a *cli.App) *cobra.Command {
@@ -102,50 +88,32 @@ all was read or the target takes no more, 130 interrupted.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return copyKeys(c.Context(), a, args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return copyKeys(c.Context(), a, args, &o, nil) },
 	}
-	a.ServerFlags(c)
-	a.NamespaceFlag(c)
+	o.moving.flags(a, c)
 	_ = c.Flags().MarkHidden("url")
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
-	o.Mapping.Flags(c)
-	placeFlags(c, &o.Placing, &o.progress)
+	sources.ScanFlags(c, &o.Scan, &o.Role, placeRate)
+	sources.ForksFlag(c, &o.Forks)
 	f := c.Flags()
-	f.BoolVar(&o.evict, "evict", false, evictUsage)
-	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
-	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
 	f.IntVar(&o.toDB, "to-db", -1, "write the keys of --db into this database (-1: into the one that each is in)")
-	f.BoolVar(&o.momentary, "momentary", false, "copy what only makes sense in its moment, too")
-	f.IntVar(&o.writers, "writers", 4, "how many connections write")
 	f.IntVar(&o.rounds, "rounds", 5,
 		"how often both are compared, and what differs is copied again, at most (0: not at all)")
-	f.BoolVar(&o.apply, "apply", false, "do it")
-	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
 	f.BoolVar(&o.Snapshot, "snapshot", false, "read the first pass from what the source sends a replica")
-	f.IntVar(&o.Forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
-	cli.Outputs(c, &o.output, "table", "json")
-	cli.Choices(c, "existing", existingModes...)
-	cli.Choices(c, "ttl", ttlModes...)
 	return c
 }
 
 func (o *copying) Check() error {
-	o.Scan.Role = server.Role(o.Role)
-	err := cmp.Or(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
-		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"),
-		cli.OneOf("read-from", o.Role, "auto", "primary", "replica"))
-	switch {
-	case err != nil:
+	if err := cmp.Or(o.checkWords(), sources.CheckRole(&o.Scan, o.Role)); err != nil {
 		return err
+	}
+	switch {
 	case o.writers < 1 || o.writers > 64 || o.rounds < 0 || o.Scan.Rate < 0 || o.Scan.MaxLatency < 0:
 		return cli.Usage("see `keywright copy --help`",
 			"--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
 	case o.Forks < 1:
 		return cli.Usage("write --forks 1", "--forks must be above zero")
 	case o.apply && o.plan != "":
-		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
-			"--plan and --apply exclude each other")
+		return change.PlanOrApply(o.plan, o.apply)
 	case o.Scan.OnlyDB < -1 || o.toDB < -1:
 		return cli.Usage("write --db 0, or leave it out", "a database has a number from 0")
 	case o.toDB >= 0 && o.Scan.OnlyDB < 0:
@@ -154,24 +122,20 @@ func (o *copying) Check() error {
 	return nil
 }
 
-// copyRun represents one copy.
 type copyRun struct {
 	*copying
-	*cli.App
-	sel      *sources.Mapped
+	target
 	from, to *sources.Place
 	moment   compare.Reading // of the first pass; nil: the source is scanned
-	clients  map[int]*keywright.Client
-	ahead    int64 // of the target's clock before the source's, in milliseconds
+	ahead    int64           // of the target's clock before the source's, in milliseconds
 	started  time.Time
 	phase    string
 	acting   *writelease.Lease // nil: it is a plan
-
-	libraries *restore.LibraryReport // of functions; nil: there is none
-	unread    source.Reasons         // why libraries of the source were not read
+	unread   source.Reasons    // why libraries of the source were not read
 }
 
-func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error {
+// copyKeys copies, or plans. planned is the target that the plan was compared with; nil: there is none.
+func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying, planned *plan.Server) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -185,14 +149,8 @@ func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error 
 	}
 	defer r.Close()
 	if o.apply {
-		first, err := r.Client(0)
-		if err == nil {
-			err = server.Has(ctx, r.to.Reader.Config(), server.ToRestoreKeys())
-		}
+		r.acting, err = change.Act(ctx, r.clients, r.to.Reader.Config(), server.ToRestoreKeys(), planned)
 		if err != nil {
-			return err
-		}
-		if r.acting, err = change.Act(ctx, a, first, r.to.Reader.Config(), o.planned); err != nil {
 			return err
 		}
 		defer r.acting.Release()
@@ -202,14 +160,11 @@ func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error 
 
 // openCopy connects to both servers.
 func openCopy(ctx context.Context, a *cli.App, urls []string, o *copying) (*copyRun, error) {
-	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
+	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return nil, err
 	}
-	if o.Mapping.From == "" {
-		a.SayNamespaces(sel.Schema, &o.Selecting)
-	}
-	r := &copyRun{copying: o, App: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.Now()}
+	r := &copyRun{copying: o, target: target{App: a, sel: sel, clients: a.Databases(urls[1])}, started: a.Now()}
 	if err := r.open(ctx, urls); err != nil {
 		r.Close()
 		return nil, err
@@ -238,7 +193,7 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 	}
 	r.scoped()
 	flags := fmt.Sprintf("--db %d --to-db", r.from.Reader.Config().DB)
-	if err := ownDatabases(r.to.Reader.Config(), r.toDB, flags); err != nil {
+	if err := r.ownDatabases(r.to.Reader.Config(), flags); err != nil {
 		return err
 	}
 	if r.Snapshot {
@@ -273,22 +228,21 @@ func (r *copyRun) scoped() {
 // reachable opens each database that keys go to, before the first of them is written.
 func (r *copyRun) reachable(ctx context.Context) error {
 	if r.toDB >= 0 {
-		_, err := r.Client(r.toDB)
+		_, err := r.clients.Client(r.toDB)
 		return err
 	}
 	for _, db := range r.from.Reader.Databases() {
-		_, err := r.Client(db)
+		_, err := r.clients.Client(db)
 		if err == nil {
 			continue
 		}
-		if has, failed := r.has(ctx, db); failed != nil || !has {
-			err = failed
-		} else {
-			err = noDatabase(err, fmt.Sprintf("database %d of %s has keys", db, r.from.Name), r.to.Name, fmt.Sprintf(
-				"copy each database by itself: --db %d --to-db 0 for these, --db 0 for those of database 0", db))
+		has, failed := r.has(ctx, db)
+		if failed != nil {
+			return failed
 		}
-		if err != nil {
-			return err
+		if has {
+			return noDatabase(err, fmt.Sprintf("database %d of %s has keys", db, r.from.Name), r.to.Name, fmt.Sprintf(
+				"copy each database by itself: --db %d --to-db 0 for these, --db 0 for those of database 0", db))
 		}
 	}
 	return nil
@@ -323,79 +277,38 @@ func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
 
 // sameServer tells whether two readers read the same servers.
 func sameServer(a, b *server.Reader) bool {
-	for _, x := range a.Shards() {
-		for _, y := range b.Shards() {
-			if x.RunID != "" && x.RunID == y.RunID {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Shards(), func(x source.Shard) bool {
+		return x.RunID != "" && slices.ContainsFunc(b.Shards(), func(y source.Shard) bool { return x.RunID == y.RunID })
+	})
 }
 
 func (r *copyRun) Close() {
-	for _, c := range r.clients {
-		c.Close()
-	}
-	for _, p := range []*sources.Place{r.from, r.to} {
-		if p != nil {
-			p.Close()
-		}
-	}
-}
-
-// Client opens a database of the target, once.
-func (r *copyRun) Client(db int) (*keywright.Client, error) {
-	if c := r.clients[db]; c != nil {
-		return c, nil
-	}
-	c, err := openDatabase(r.App, r.to.URL, db)
-	if err == nil {
-		r.clients[db] = c
-	}
-	return c, err
+	r.clients.Close()
+	closePlaces(r.from, r.to)
 }
 
 // Place says where and until when a key is copied.
 func (r *copyRun) Place(rec *archive.Record) (restore.Place, error) {
-	p := restore.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
-	if r.toDB >= 0 {
-		p.DB = r.toDB
-	}
-	declared, err := r.sel.Place(&p, r.momentary)
-	if err != nil || rec.Expires == 0 {
-		return p, err
-	}
-	switch {
-	case r.ttl == "remaining":
-		p.Expires = min(min(rec.Expires, farthest)+r.ahead, farthest)
-		p.SameExpiry = func(there int64) bool { return there > 0 && max(there, p.Expires)-min(there, p.Expires) < clockSlack }
-	case r.ttl == "declared" && declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0:
-		p.Expires = r.to.Side.Now() + declared.TTL.Default.Milliseconds()
-		p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires }
-	}
-	return p, nil
+	return r.place(r.sel, rec, func(p *restore.Place) {
+		expires := min(min(rec.Expires, farthest)+r.ahead, farthest)
+		p.Expires = expires
+		p.SameExpiry = func(there int64) bool { return there > 0 && max(there, expires)-min(there, expires) < clockSlack }
+	}, r.to.Side.Now)
 }
 
 // clockSlack says how much expiries may differ where they are computed from the difference of two
 // clocks, in milliseconds.
 const clockSlack = 1000
 
-// run copies, or plans.
 func (r *copyRun) run(ctx context.Context) error {
 	report, err := r.pass(ctx)
 	if err != nil && report.Keys == 0 {
 		return errors.Join(ctx.Err(), err)
 	}
 	out := r.report(&report, err)
-	if r.plan != "" && err == nil {
-		p, err := r.asPlan(ctx, out)
-		if err == nil {
-			err = change.WritePlan(r.plan, p)
-		}
-		if err != nil {
-			return err
-		}
+	planned := func() (*plan.Plan, error) { return r.asPlan(ctx, &report, out.Incomplete) }
+	if err := r.writePlan(planned, err); err != nil {
+		return err
 	}
 	return r.Show(ctx, out, err)
 }
@@ -407,7 +320,7 @@ func (r *copyRun) pass(ctx context.Context) (copier.Report, error) {
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
 	o := copier.Options{
 		Options: restore.Options{
-			Existing: restore.Existing(r.existing), Place: r.Place, Plan: !r.copying.apply, Writers: r.writers,
+			Existing: restore.Existing(r.existing), Place: r.Place, Plan: !r.apply, Writers: r.writers,
 			MayEvict: r.evict, Waiting: cli.Patience(bar, r.to.Reader.Config()),
 			Progress: func(done int64) {
 				if done%64 == 0 {
@@ -416,13 +329,7 @@ func (r *copyRun) pass(ctx context.Context) (copier.Report, error) {
 			},
 		},
 		Meant: r.sel.Moves, Rounds: cmp.Or(r.rounds, -1), Since: r.from.Reader.Since,
-		Back: func(k compare.Key) (compare.Key, bool) {
-			name, ok := r.sel.Old(k.Name)
-			if r.toDB < 0 {
-				return compare.Key{DB: k.DB, Name: name}, ok
-			}
-			return compare.Key{DB: r.Scan.OnlyDB, Name: name}, ok && k.DB == r.toDB
-		},
+		Back: func(k compare.Key) (compare.Key, bool) { return oldKey(r.sel, k, r.Scan.OnlyDB, r.toDB) },
 		Round: func(n int, what string) {
 			if r.phase = what; n > 0 {
 				r.phase += " (round " + terminal.Count(int64(n)) + ")"
@@ -432,11 +339,11 @@ func (r *copyRun) pass(ctx context.Context) (copier.Report, error) {
 	if r.sel.Renamed != nil {
 		o.Content = r.sel.Content
 	}
-	if r.copying.apply { // a plan needs no fork
+	if r.apply { // a plan needs no fork
 		o.Snapshot, o.StillHeld = r.moment, r.acting.Held
 	}
 	if err := r.loadLibraries(ctx); err != nil {
 		return copier.Report{}, err
 	}
-	return copier.Copy(ctx, from, to, r.Client, o)
+	return copier.Copy(ctx, from, to, r.clients.Client, o)
 }

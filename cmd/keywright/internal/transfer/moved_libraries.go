@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -40,17 +38,16 @@ func (v *verifyRun) compareLibraries(ctx context.Context) (_ *compare.Libraries,
 }
 
 // loadLibraries loads the libraries of functions of the archive, or says what would become of them.
-func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) (*restore.LibraryReport, error) {
+func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) error {
 	if r.opened == nil {
-		return nil, nil
+		return nil
 	}
 	if n := len(r.opened.Newest().Index.Libraries); n == 0 || r.Mapping.From != "" ||
 		!sources.Whole(r.App, r.sel.Schema, &r.Selecting, -1) {
-		r.otherLibs = n
-		return nil, nil
+		r.out.OtherLibs = n
+		return nil
 	}
-	to := func(int) (*keywright.Client, error) { return r.Client(max(r.db, 0)) }
-	return loadLibraries(ctx, to, r.opened.Libraries, r.existing, planned)
+	return r.load(ctx, &r.moving, r.opened.Libraries, planned)
 }
 
 // loadLibraries loads the libraries of functions of the source, or says what would become of them.
@@ -69,8 +66,7 @@ func (r *copyRun) loadLibraries(ctx context.Context) (err error) {
 		})
 		return err
 	}
-	r.libraries, err = loadLibraries(ctx, func(int) (*keywright.Client, error) { return r.Client(max(r.toDB, 0)) }, all,
-		r.existing, !r.copying.apply)
+	err = r.load(ctx, &r.moving, all, !r.apply)
 	r.unread = denied.Add(had.Reasons...)
 	return err
 }
@@ -93,18 +89,17 @@ func tellDifferentLibraries(a *cli.App, l *compare.Libraries) {
 	}
 }
 
-// loadLibraries loads libraries of functions, or says what would become of them; nil: there is none.
-func loadLibraries(ctx context.Context, clients restore.Clients, all func(func(source.Library) error) error,
-	existing string, planned bool) (*restore.LibraryReport, error) {
-	client, err := clients(0)
+// load loads libraries of functions, or finds what would become of them.
+func (t *target) load(ctx context.Context, o *moving, all func(func(source.Library) error) error, planned bool) error {
+	client, err := t.clients.Client(max(o.toDB, 0))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r, err := restore.Libraries(ctx, client, all, restore.Existing(existing), planned)
-	if r.Total == 0 {
-		return nil, err
+	report, err := restore.Libraries(ctx, client, all, restore.Existing(o.existing), planned)
+	if report.Total > 0 {
+		t.libraries = &report
 	}
-	return &r, err
+	return err
 }
 
 // tellLoaded says what became of libraries of functions.
@@ -112,27 +107,20 @@ func tellLoaded(a *cli.App, r *restore.LibraryReport, applied bool) {
 	if r == nil {
 		return
 	}
-	words := map[string][2]string{
-		restore.LibraryLoaded:   {"loaded", "to load"},
-		restore.LibraryReplaced: {"replaced", "to replace"},
-		restore.LibrarySame:     {"there with the same code", "there with the same code"},
-		restore.LibraryExisting: {"there with another code, and left", "there with another code, and to be left"},
-		restore.LibraryRefused:  {"not loaded", "not to be loaded"},
-	}
-	for _, change := range []string{restore.LibraryLoaded, restore.LibraryReplaced, restore.LibrarySame,
-		restore.LibraryExisting,
-		restore.LibraryRefused} {
+	for _, part := range []struct{ change, did, would string }{
+		{restore.LibraryLoaded, "loaded", "to load"},
+		{restore.LibraryReplaced, "replaced", "to replace"},
+		{restore.LibrarySame, "there with the same code", "there with the same code"},
+		{restore.LibraryExisting, "there with another code, and left", "there with another code, and to be left"},
+		{restore.LibraryRefused, "not loaded", "not to be loaded"},
+	} {
 		var names []string
 		for _, l := range r.Libraries {
-			if l.Change == change {
+			if l.Change == part.change {
 				names = append(names, l.Name)
 			}
 		}
-		if len(names) > 0 {
-			word := words[change][0]
-			if !applied {
-				word = words[change][1]
-			}
+		if word := didOrWould(applied, part.did, part.would); len(names) > 0 {
 			a.Print("%s: %s", word, sources.LibrariesNamed(names))
 		}
 	}
@@ -155,12 +143,4 @@ func notLoaded(r *restore.LibraryReport) string {
 // librariesFailed reports whether a library of functions is not as it should be in the end.
 func librariesFailed(r *restore.LibraryReport, existing string) bool {
 	return r != nil && (r.Refused > 0 || r.Existing > 0 && existing == string(restore.Fail))
-}
-
-// plannedLibraries are those that a plan names.
-func plannedLibraries(r *restore.LibraryReport) []plan.Library {
-	if r == nil {
-		return nil
-	}
-	return r.Libraries
 }

@@ -4,12 +4,8 @@ package transfer
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply/journal"
 	"github.com/keywright/keywright/apply/plan"
 	"github.com/keywright/keywright/apply/restore"
@@ -21,28 +17,15 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
 
-// restoring holds the flags of restore.
 type restoring struct {
-	cli.Selecting
-	sources.Mapping
+	moving
 	sources.Unlocking
-	existing  string
-	evict     bool
-	ttl       string
-	db        int
-	momentary bool
-	writers   int
-	rate      int
-	apply     bool
-	plan      string
-	output    string
-	progress  string
+	rate int
 }
 
 func RestoreCommand(a *cli.App) *cobra.Command {
@@ -96,38 +79,13 @@ it refuses, 5 the archive is not whole or the server takes no more, 130 interrup
 		},
 		RunE: func(c *cobra.Command, args []string) error { return restoreArchives(c.Context(), a, args, &o) },
 	}
-	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
-	o.Mapping.Flags(c)
+	o.moving.flags(a, c)
 	o.Unlocking.Flags(c)
 	f := c.Flags()
-	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
-	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
-	f.IntVar(&o.db, "to-db", -1, "write into this database (-1: the one that each key was in)")
-	f.BoolVar(&o.momentary, "momentary", false, "restore what only makes sense in its moment, too")
-	f.IntVar(&o.writers, "writers", 4, "how many connections write")
+	f.IntVar(&o.toDB, "to-db", -1, "write into this database (-1: the one that each key was in)")
 	f.IntVar(&o.rate, "rate", 0, "keys per second at most (0: as fast as the server takes them)")
-	f.BoolVar(&o.evict, "evict", false, evictUsage)
-	f.BoolVar(&o.apply, "apply", false, "do it")
-	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Outputs(c, &o.output, "table", "json")
-	cli.Choices(c, "existing", existingModes...)
-	cli.Choices(c, "ttl", ttlModes...)
-	cli.Choices(c, "progress", "auto", "plain", "none")
 	return c
 }
-
-// evictUsage says what --evict does.
-const evictUsage = "go on when the server evicts keys, of any program, to make room"
-
-var (
-	existingModes = []string{string(restore.Fail), string(restore.Skip), string(restore.Replace),
-		string(restore.Different)}
-	ttlModes = []string{"absolute", "remaining", "declared"}
-)
 
 // RestoreReport describes what was restored, or would be; its JSON names are stable.
 type RestoreReport struct {
@@ -144,7 +102,6 @@ type RestoreReport struct {
 	Reasons  []reasonedKey    `json:"reasons,omitempty"`
 	More     int64            `json:"more_reasons,omitempty"`
 	NotMeant int64            `json:"not_selected,omitempty"`
-	leftOut  map[plan.Code]int64
 	saving.TornKeys
 	Foreign    int64                  `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
 	Libraries  *restore.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
@@ -165,17 +122,14 @@ type reasonedKey struct {
 }
 
 func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restoring) error {
-	err := errors.Join(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
-		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"))
-	if err != nil {
+	if err := o.checkWords(); err != nil {
 		return err
 	}
-	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.db < -1 {
+	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.toDB < -1 {
 		return cli.Usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
 	}
-	if o.apply && o.plan != "" {
-		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
-			"--plan and --apply exclude each other")
+	if err := change.PlanOrApply(o.plan, o.apply); err != nil {
+		return err
 	}
 	r, err := openRestore(ctx, a, paths, o)
 	if err != nil {
@@ -189,28 +143,15 @@ func restoreArchives(ctx context.Context, a *cli.App, paths []string, o *restori
 	if out == nil {
 		return failed
 	}
-	if o.plan != "" && failed == nil {
-		p, err := r.asPlan(ctx, paths, out)
-		if err == nil {
-			err = change.WritePlan(o.plan, p)
-		}
-		if err != nil {
-			return err
-		}
+	if err := o.writePlan(func() (*plan.Plan, error) { return r.asPlan(ctx, paths) }, failed); err != nil {
+		return err
 	}
 	return r.Show(ctx, out, failed)
 }
 
 // Execute restores, as the only process that changes keys. journal may be nil.
 func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journal.Journal) error {
-	first, err := r.Client(0)
-	if err == nil {
-		err = server.Has(ctx, r.config, server.ToRestoreKeys())
-	}
-	if err != nil {
-		return err
-	}
-	acting, err := change.Act(ctx, r.App, first, r.config, r.planned)
+	acting, err := change.Act(ctx, r.clients, r.config, server.ToRestoreKeys(), r.planned)
 	if err != nil {
 		return err
 	}
@@ -222,25 +163,21 @@ func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *journ
 	return r.Show(ctx, out, failed)
 }
 
-// openRestore opens the archives.
 func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) (*restoreRun, error) {
-	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
+	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return nil, err
-	}
-	if o.From == "" {
-		a.SayNamespaces(sel.Schema, &o.Selecting)
 	}
 	config, err := a.Server()
 	if err != nil {
 		return nil, err
 	}
-	a.NoteScope(config.String(), o.db, sel.Schema, o.Anywhere)
-	if err := ownDatabases(config, o.db, "--to-db"); err != nil {
+	a.NoteScope(config.String(), o.toDB, sel.Schema, o.Anywhere)
+	if err := o.ownDatabases(config, "--to-db"); err != nil {
 		return nil, err
 	}
-	r := &restoreRun{restoring: o, App: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
-		names: sel.Names(), lavish: cli.LimitMemory()}
+	r := &restoreRun{restoring: o, target: target{App: a, sel: sel, clients: a.Databases(a.URL)}, config: config}
+	r.closers = []func(){cli.LimitMemory(), r.clients.Close}
 	err = r.open(ctx, paths)
 	if err == nil {
 		err = r.reachable(ctx, paths[len(paths)-1])
@@ -252,125 +189,51 @@ func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) 
 	return r, nil
 }
 
-// ownDatabases refuses a target whose URL names a database where keys go to the ones that they
-// were in.
-func ownDatabases(target connect.Config, to int, flag string) error {
-	if to >= 0 || target.DB <= 0 {
-		return nil
-	}
-	return cli.Usage(fmt.Sprintf("add %s %d, or leave the database out of the URL", flag, target.DB),
-		"the URL of the target names database %d, and each key goes to the database that it was in", target.DB)
-}
-
 // open opens the archive, or the chain of them. One alone is read as a stream: it may be cut.
 func (r *restoreRun) open(ctx context.Context, paths []string) error {
 	keys := sources.ArchiveKeys(ctx, r.App, &r.Unlocking)
 	if len(paths) > 1 {
-		opened, err := saving.OpenChain(paths, keys)
+		opened, err := sources.OpenChain(paths, keys)
 		if err != nil {
 			return err
 		}
-		r.closers = append(r.closers, closerOf(opened))
-		var older []*archive.Archive
-		for _, in := range opened {
-			older = append(older, in.Archive)
-		}
-		newest := older[len(older)-1]
-		r.meta = &newest.Meta
-		r.chain, err = archive.NewChain(newest, older...)
-		return err
+		r.closers = append(r.closers, opened.Close)
+		r.chain, r.meta = opened.Chain, &opened.Newest().Meta
+		return nil
 	}
-	plain, closer, err := archivefile.Stream(paths[0], keys)
+	in, err := archivefile.Stream(paths[0], keys)
 	if err != nil {
 		return sources.NoArchive(paths[0], err)
 	}
-	r.closers = append(r.closers, closer)
-	if r.in, err = archive.NewReader(&sources.Cancelled{Ctx: ctx, In: plain}, archivefile.Codecs()...); err != nil {
+	r.closers = append(r.closers, func() { _ = in.Close() })
+	if r.in, err = archive.NewReader(&sources.Cancelled{Ctx: ctx, In: in}, archivefile.Codecs()...); err != nil {
 		return sources.NoArchive(paths[0], err)
 	}
 	if r.meta = &r.in.Meta; r.meta.Base != "" {
-		return saving.HasBase(paths[0])
+		return sources.HasBase(paths[0])
 	}
 	return nil
 }
 
-// closerOf closes several files.
-type closerOf []*archivefile.Opened
-
-// Close closes them.
-func (c closerOf) Close() error {
-	sources.CloseAll(c)
-	return nil
-}
-
-// restoreRun represents one run.
 type restoreRun struct {
 	*restoring
-	*cli.App
-	sel       *sources.Mapped
-	meta      *archive.Meta   // of the newest archive
-	in        *archive.Reader // nil: there are several
-	chain     *archive.Chain
-	closers   []io.Closer
-	lavish    func() // takes memory as other programs do again
-	config    connect.Config
-	clients   map[int]*keywright.Client
-	names     []string
-	now       int64 // the server's time, Unix milliseconds
-	notMeant  int64
-	needs     int64 // bytes that will be written; 0: not known
-	complete  bool
-	reader    *server.Reader // of what is there; nil: it is not read
-	opened    *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
-	foreign   int64          // keys that no entry declares, and none should
-	otherLibs int            // libraries of functions that are not restored, since not all keys are
-	planned   *plan.Server   // that the plan was compared with; nil: there is none
-	resumed   bool           // the figures of interrupted runs of the plan are counted, too
+	target
+	meta    *archive.Meta   // of the newest archive
+	in      *archive.Reader // nil: there are several
+	chain   *archive.Chain
+	closers []func()
+	config  connect.Config
+	now     int64          // the server's time, Unix milliseconds
+	needs   int64          // bytes that will be written; 0: not known
+	opened  *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
+	report  restore.Report
+	out     RestoreReport
 }
 
 func (r *restoreRun) Close() {
-	r.lavish()
-	if r.reader != nil {
-		r.reader.Close()
-	}
-	for _, c := range r.clients {
-		c.Close()
-	}
 	for _, c := range r.closers {
-		_ = c.Close()
+		c()
 	}
-}
-
-// Client opens a database, once.
-func (r *restoreRun) Client(db int) (*keywright.Client, error) {
-	if c := r.clients[db]; c != nil {
-		return c, nil
-	}
-	c, err := openDatabase(r.App, r.URL, db)
-	if err == nil {
-		r.clients[db] = c
-	}
-	return c, err
-}
-
-// openDatabase opens a client for a database of a server; "" is that of the flags.
-func openDatabase(a *cli.App, url string, db int) (*keywright.Client, error) {
-	at, err := cli.WithDatabase(url, a.Getenv, db)
-	if err != nil {
-		return nil, err
-	}
-	o := a.Connect
-	c, err := keywright.Open(context.Background(), at,
-		keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
-			ServerName: o.ServerName,
-			Insecure:   o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
-	switch {
-	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
-		return nil, cli.ErrDatabase0
-	case err != nil:
-		return nil, cli.ServerFailure(err)
-	}
-	return c, nil
 }
 
 // live reads what the server has: a key that has its value and its expiry needs nothing.
@@ -385,7 +248,7 @@ func (r *restoreRun) live(ctx context.Context) (restore.Asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.reader = reader
+	r.closers = append(r.closers, reader.Close)
 	return reader, nil
 }
 
@@ -393,7 +256,7 @@ func (r *restoreRun) live(ctx context.Context) (restore.Asker, error) {
 // nothing to say.
 func (r *restoreRun) pass(ctx context.Context, path string, o restore.Options) (*RestoreReport, error) {
 	started := r.App.Now()
-	first, err := r.Client(max(r.db, 0))
+	first, err := r.clients.Client(max(r.toDB, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -412,34 +275,33 @@ func (r *restoreRun) pass(ctx context.Context, path string, o restore.Options) (
 		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(started)}, r.App.Now())
 	}
 	o.Needs, o.MayEvict, o.Waiting = r.needs, r.evict, cli.Patience(bar, r.config)
-	libraries, err := r.loadLibraries(ctx, o.Plan)
-	if err != nil {
+	if err := r.loadLibraries(ctx, o.Plan); err != nil {
 		return nil, err
 	}
-	report, err := restore.Restore(ctx, r.Client, r.records(ctx), o)
+	r.report, err = restore.Restore(ctx, r.clients.Client, r.records(ctx), o)
 	bar.Clear()
-	if ctx.Err() != nil && report.Keys == 0 {
+	if ctx.Err() != nil && r.report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &RestoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.App.Scope, Applied: !o.Plan,
-		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
-		NotMeant: r.notMeant, DurationMS: r.App.Now().Sub(started).Milliseconds()}
-	if out.Memory = report.Memory; err != nil {
-		out.Complete, out.Problem = false, change.Problem(ctx, err)
+	r.tell(path)
+	r.out.Applied, r.out.DurationMS = !o.Plan, r.App.Now().Sub(started).Milliseconds()
+	if err != nil {
+		r.out.Complete, r.out.Problem = false, change.Problem(ctx, err)
+	} else if why := notLoaded(r.libraries); why != "" {
+		r.out.Complete, r.out.Problem = false, why
 	}
-	out.Foreign = r.foreign
+	return &r.out, err
+}
+
+// tell completes the report with what became of the keys.
+func (r *restoreRun) tell(path string) {
+	out, report := &r.out, &r.report
+	out.File, out.Archive, out.Server, out.Scope = path, r.meta.ID, r.config.String(), r.App.Scope
+	out.Memory, out.Total, out.Libraries = report.Memory, report.Counts, r.libraries
+	out.Reasons, out.More = reasonsOf(report), report.More
 	out.TornKeys = saving.TornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok })
-	if out.Libraries, out.OtherLibs = libraries, r.otherLibs; err == nil && notLoaded(libraries) != "" {
-		out.Complete, out.Problem = false, notLoaded(libraries)
-	}
 	out.Entries = []restoredPart{}
-	for _, entry := range append(cli.Indices(r.names), selection.Undeclared) {
-		if c := report.Entries[entry]; c != nil {
-			out.Entries = append(out.Entries, restoredPart{cli.EntryOrNone(r.names, entry), *c})
-		}
-	}
-	for _, n := range report.Reasons {
-		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
-	}
-	return out, err
+	cli.EachEntry(r.sel.Names(), report.Entries, func(entry string, c *journal.Counts) {
+		out.Entries = append(out.Entries, restoredPart{entry, *c})
+	})
 }

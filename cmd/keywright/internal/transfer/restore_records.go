@@ -9,9 +9,7 @@ import (
 
 	"github.com/keywright/keywright/apply/restore"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
-	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
 )
@@ -24,19 +22,19 @@ func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, err
 			entry, ok := r.sel.Moves(rec.Key)
 			if !ok {
 				if !rec.More {
-					r.notMeant++
+					r.out.NotMeant++
 				}
 				return nil
 			}
 			if !rec.More && entry == selection.Undeclared && r.sel.Foreign(rec.Key) {
-				r.foreign++
+				r.out.Foreign++
 			}
 			if rec.Entry = entry; !yield(rec, nil) {
 				return errEnough
 			}
 			return nil
 		})
-		if r.complete = err == nil; err != nil && err != errEnough {
+		if r.out.Complete = err == nil; err != nil && err != errEnough {
 			yield(nil, err)
 		}
 	}
@@ -51,7 +49,7 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 		if err != nil {
 			return nil
 		}
-		r.closers = append(r.closers, in)
+		r.closers = append(r.closers, func() { _ = in.Close() })
 		if chain, err = archive.NewChain(in.Archive); err != nil {
 			return nil
 		}
@@ -60,12 +58,12 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 	if len(r.Selecting.Asked()) == 0 {
 		_, r.needs = chain.Newest().Index.Totals()
 	}
-	if r.db >= 0 {
+	if r.toDB >= 0 {
 		return nil // it is opened first
 	}
 	order, _ := chain.Databases()
 	for _, db := range order {
-		_, err := r.Client(db)
+		_, err := r.clients.Client(db)
 		if err == nil || !r.has(ctx, chain, db) {
 			continue
 		}
@@ -112,16 +110,9 @@ func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) e
 	}
 	order, _ := r.chain.Databases()
 	for _, db := range order {
-		for v, err := range r.chain.Values(db, nil) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				err = v.Records(do)
-			}
-			if err != nil {
-				return err
-			}
+		err := sources.Each(ctx, r.chain.Values(db, nil), func(v *archive.Value) error { return v.Records(do) })
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -129,43 +120,15 @@ func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) e
 
 // Place says where and until when a record is restored.
 func (r *restoreRun) Place(rec *archive.Record) (restore.Place, error) {
-	p := restore.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
-	if r.db >= 0 {
-		p.DB = r.db
-	}
-	declared, err := r.sel.Place(&p, r.momentary)
-	if err != nil || rec.Expires == 0 {
-		return p, err
-	}
-	switch r.ttl {
-	case "remaining":
+	return r.place(r.sel, rec, func(p *restore.Place) {
 		p.Expires = shifted(rec.Expires, r.meta.Taken.UnixMilli(), r.now)
-		p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires } // as an earlier run gave it
-	case "declared":
-		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
-			p.Expires = r.now + declared.TTL.Default.Milliseconds()
-			p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires }
-		}
-	}
-	return p, nil
+		p.SameExpiry = noLaterThan(p.Expires)
+	}, func() int64 { return r.now })
 }
-
-// farthest is the last expiry that a server takes for sure: in Unix milliseconds, some
-// 140,000 years from now.
-const farthest = 1 << 52
 
 // shifted returns an expiry that leaves from now on what was left at a moment. An archive may
 // be forged: what is beyond all reason ends at farthest.
 func shifted(expires, moment, now int64) int64 {
 	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)
 	return min(now+max(expires-moment, 1), farthest)
-}
-
-// noDatabase says of a database that a server does not have what would have gone there.
-func noDatabase(err error, what, target, hint string) error {
-	var why *cli.Exit
-	if !errors.As(err, &why) || why.Code != cli.ExitUsage {
-		return err
-	}
-	return cli.Usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.Message)
 }

@@ -20,11 +20,9 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/compare"
-	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
 
-// verifying holds the flags of verify.
 type verifying struct {
 	cli.Selecting
 	sources.Mapping
@@ -102,19 +100,15 @@ interrupted.`,
 		},
 	}
 	a.ServerFlags(c)
-	a.NamespaceFlag(c)
-	o.Selecting.Flags(c)
-	o.AnywhereFlag(c)
+	a.SelectionFlags(c, &o.Selecting)
 	o.Mapping.Flags(c)
-	f := c.Flags()
-	placeFlags(c, &o.Placing, &o.progress)
 	o.Chaining.Flags(c)
+	sources.ScanFlags(c, &o.Scan, &o.Role, placeRate)
+	sources.FileFlags(c, &o.Forks, &o.NoCRC, &o.Replay)
+	cli.ProgressFlag(c, &o.progress)
+	f := c.Flags()
 	f.StringVar(&o.snapshots, "snapshot", "", "read what servers send a replica instead of scanning them: all, or a or b")
 	f.Lookup("snapshot").NoOptDefVal = "all"
-	f.IntVar(&o.Forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
-	f.BoolVar(&o.NoCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
-	f.BoolVar(&o.Replay, "replay", false,
-		"of an append-only folder: a throw-away server from PATH loads a copy of it, and is read")
 	f.IntVar(&o.toDB, "to-db", -1, "compare the database of --db with this one of B (-1: with the same)")
 	f.StringVar(&o.ttl, "ttl", "exact", "what is compared of expiries: exact, present or ignore")
 	f.DurationVar(&o.slack, "ttl-slack", 0, "with --ttl exact: how much expiries may differ")
@@ -129,18 +123,8 @@ interrupted.`,
 	return c
 }
 
-// placeFlags are the flags of verbs that read from two places.
-func placeFlags(c *cobra.Command, o *sources.Placing, progress *string) {
-	f := c.Flags()
-	f.IntVar(&o.Scan.Rate, "rate", 0, "keys per second at most, over all shards of each server (0: as fast as it answers)")
-	f.DurationVar(&o.Scan.MaxLatency, "max-latency",
-		0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.Role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.Scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
-	f.StringVar(progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "read-from", "auto", "primary", "replica")
-	cli.Choices(c, "progress", "auto", "plain", "none")
-}
+// placeRate explains --rate of verbs that read from two places.
+const placeRate = "keys per second at most, over all shards of each server (0: as fast as it answers)"
 
 func placesArgs(c *cobra.Command, args []string) error {
 	if len(args) < 1 || len(args) > 2 || slices.Contains(args, "") {
@@ -152,12 +136,9 @@ func placesArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Check checks the flags.
 func (o *verifying) Check(formGiven bool) error {
-	o.Scan.Role = server.Role(o.Role)
 	err := cmp.Or(cli.OneOf("ttl", o.ttl, expiryModes...), cli.OneOf("output", o.output, "table", "json", "jsonl"),
-		cli.OneOf("progress", o.progress, "auto", "plain", "none"), cli.OneOf("read-from", o.Role, "auto", "primary",
-			"replica"))
+		cli.CheckProgress(o.progress), sources.CheckRole(&o.Scan, o.Role))
 	if o.snapshots != "" {
 		err = cmp.Or(err, cli.OneOf("snapshot", o.snapshots, snapshotChoices...))
 	}
@@ -182,20 +163,16 @@ func (o *verifying) Check(formGiven bool) error {
 	case o.output == "jsonl" && len(o.keysOf) == 0:
 		o.keysOf = []string{"all"}
 	}
+	var ways []string
+	for _, w := range compare.Whats {
+		ways = append(ways, string(w))
+	}
 	for _, w := range o.keysOf {
-		if w != "all" && !slices.Contains(compare.Whats, compare.What(w)) {
-			return cli.Usage("write "+strings.Join(whatWords(), ", ")+" or all",
-				"--keys-of %q is no way in which keys differ", w)
+		if w != "all" && !slices.Contains(ways, w) {
+			return cli.Usage("write "+strings.Join(ways, ", ")+" or all", "--keys-of %q is no way in which keys differ", w)
 		}
 	}
 	return nil
-}
-
-func whatWords() (out []string) {
-	for _, w := range compare.Whats {
-		out = append(out, string(w))
-	}
-	return out
 }
 
 func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGiven bool) error {
@@ -210,12 +187,9 @@ func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGi
 		return cli.Usage("name two places", "a server is named three times: two are compared")
 	}
 	defer cli.LimitMemory()()
-	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
+	sel, err := mapped(a, &o.Selecting, &o.Mapping)
 	if err != nil {
 		return err
-	}
-	if o.Mapping.From == "" {
-		a.SayNamespaces(sel.Schema, &o.Selecting)
 	}
 	v := &verifyRun{verifying: o, App: a, sel: sel, declaration: cli.DeclarationDigest(sel.Schema), started: a.Now()}
 	if err := v.open(ctx, append(args, "")); err != nil {
@@ -225,7 +199,6 @@ func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGi
 	return v.run(ctx)
 }
 
-// verifyRun represents one comparison.
 type verifyRun struct {
 	*verifying
 	*cli.App
@@ -262,8 +235,10 @@ func (v *verifyRun) open(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (v *verifyRun) Close() {
-	for _, p := range v.sides {
+func (v *verifyRun) Close() { closePlaces(v.sides[:]...) }
+
+func closePlaces(places ...*sources.Place) {
+	for _, p := range places {
 		if p != nil {
 			p.Close()
 		}
@@ -311,11 +286,17 @@ func (v *verifyRun) To(k compare.Key) compare.Key {
 
 // from returns the reverse.
 func (v *verifyRun) from(k compare.Key) (compare.Key, bool) {
-	name, ok := v.sel.Old(k.Name)
-	if v.toDB < 0 {
+	return oldKey(v.sel, k, v.Scan.OnlyDB, v.toDB)
+}
+
+// oldKey returns the key that one of the target is, or would be, a copy of: of another database if those of one go to
+// another one.
+func oldKey(sel *sources.Mapped, k compare.Key, db, toDB int) (compare.Key, bool) {
+	name, ok := sel.Old(k.Name)
+	if toDB < 0 {
 		return compare.Key{DB: k.DB, Name: name}, ok
 	}
-	return compare.Key{DB: v.Scan.OnlyDB, Name: name}, ok && k.DB == v.toDB
+	return compare.Key{DB: db, Name: name}, ok && k.DB == toDB
 }
 
 // alike leaves out what two archives have of whole entries with equal digests, and says how
@@ -367,10 +348,7 @@ func (v *verifyRun) printKey(d compare.Difference) (err error) {
 	v.printed++
 	switch {
 	case v.output == "jsonl":
-		var line []byte
-		if line, err = v.WithVersion(change.Differing(v.sel.Names(), &d)); err == nil {
-			_, err = v.out.Write(finding.EscapeJSON(line))
-		}
+		err = v.WriteLine(v.out, change.Differing(v.sel.Names(), &d))
 	case v.null:
 		_, err = v.out.Write(append(slices.Clone(d.Key.Name), 0))
 	default:
@@ -408,8 +386,7 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	case err != nil:
 		return err
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was compared: " + out.Incomplete.String(),
-			Hint: againHint(out.Incomplete)}
+		return cli.Partial(againHint(out.Incomplete), "not everything was compared: %s", out.Incomplete)
 	case !out.Same:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

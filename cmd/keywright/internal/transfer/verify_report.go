@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/saving"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace/finding"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/compare"
@@ -65,14 +65,10 @@ func (v *verifyRun) report(r *compare.Report, failed error) *VerifyReport {
 	out.Complete = len(out.Incomplete) == 0
 	out.Libraries, out.Unread = v.libraries, v.unread
 	out.Same = out.Complete && r.Differ() == 0 && (v.libraries == nil || v.libraries.Differ() == 0)
-	for _, entry := range append(cli.Indices(v.sel.Names()), selection.Undeclared) {
-		if c := r.Entries[entry]; c != nil {
-			out.Entries = append(out.Entries, verifiedPart{cli.EntryOrNone(v.sel.Names(), entry), *c})
-		}
-	}
-	for i := range r.Named {
-		out.Differences = append(out.Differences, change.Differing(v.sel.Names(), &r.Named[i]))
-	}
+	cli.EachEntry(v.sel.Names(), r.Entries, func(entry string, f *compare.Figures) {
+		out.Entries = append(out.Entries, verifiedPart{entry, *f})
+	})
+	out.Differences = change.AllDiffering(v.sel.Names(), r.Named)
 	return out
 }
 
@@ -83,13 +79,9 @@ func (v *verifyRun) print(out *VerifyReport) error {
 		if p.Figures == (compare.Figures{}) { // neither place has a key of it
 			continue
 		}
-		name := p.Entry
-		if name == "" {
-			name = cli.UndeclaredName
-		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), cli.CountOrNone(p.Same), cli.CountOrNone(p.Missing),
-			cli.CountOrNone(p.Extra), cli.CountOrNone(p.Type + p.Value),
-			cli.CountOrNone(p.TTL), cli.CountOrNone(p.Changing), cli.CountOrNone(p.Unclear), cli.CountOrNone(p.Expired),
+		rows = append(rows, []string{cmp.Or(p.Entry, cli.UndeclaredName), terminal.Count(p.Keys), cli.CountOrNone(p.Same),
+			cli.CountOrNone(p.Missing), cli.CountOrNone(p.Extra), cli.CountOrNone(p.Type + p.Value), cli.CountOrNone(p.TTL),
+			cli.CountOrNone(p.Changing), cli.CountOrNone(p.Unclear), cli.CountOrNone(p.Expired),
 			cli.CountOrNone(p.Momentary)})
 	}
 	red := func(title string) terminal.Column {
@@ -98,30 +90,35 @@ func (v *verifyRun) print(out *VerifyReport) error {
 	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "same", Right: true},
 		red("missing"), red("extra"), red("value"),
 		red("ttl"), red("changing"), red("unclear"), {Title: "expired", Right: true}, {Title: "momentary", Right: true}}
-	if len(rows) > 0 {
-		if err := terminal.Table(a.Out, columns, rows); err != nil {
-			return err
-		}
-		a.Print("")
+	if err := a.PrintTable(columns, rows); err != nil {
+		return err
 	}
-	for i := range out.Differences[:min(len(out.Differences), 10)] {
-		a.Print("%s", difference1(&out.Differences[i]))
-	}
-	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
-		a.Print("and %s more: --keys-of all prints them", terminal.Count(more))
-	}
-	for _, p := range []verifiedPlace{out.A, out.B} {
-		for _, n := range p.Notes {
-			a.Print("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
-		}
-	}
-	if out.Unread > 0 {
-		a.Print("note: %s not read: the digests of their entries are equal. `keywright verify` reads them, too.",
-			terminal.Plural(out.Unread, "key"))
-	}
+	tellDifferences(a, out.Differences, out.More, ": --keys-of all prints them")
+	out.A.tellNotes(a)
+	out.B.tellNotes(a)
+	a.PrintKeys(out.Unread,
+		"note: %s not read: the digests of their entries are equal. `keywright verify` reads them, too.")
 	tellDifferentLibraries(a, out.Libraries)
 	v.Verdict(out)
 	return nil
+}
+
+// tellDifferences names the first keys that differ. more is how many are not in the list; how says what prints them.
+func tellDifferences(a *cli.App, all []change.DifferingKey, more int64, how string) {
+	shown := all[:min(len(all), 10)]
+	for i := range shown {
+		a.Print("%s", difference1(&shown[i]))
+	}
+	if more += int64(len(all) - len(shown)); more > 0 {
+		a.Print("and %s more%s", terminal.Count(more), how)
+	}
+}
+
+// tellNotes prints what is to be known of a place.
+func (p *verifiedPlace) tellNotes(a *cli.App) {
+	for _, n := range p.Notes {
+		a.Print("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
+	}
 }
 
 // difference1 returns a line about a key that differs.
@@ -154,18 +151,16 @@ func (v *verifyRun) Verdict(out *VerifyReport) {
 	a, t := v.App, out.Total
 	took := terminal.Duration(time.Duration(out.DurationMS) * time.Millisecond)
 	if !out.Complete {
-		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
+		a.PrintIncomplete(out.Incomplete.String())
 	}
 	switch n := t.Differ(); {
 	case n > 0:
-		a.Print("%s",
-			a.Out.Paint(terminal.Red,
-				fmt.Sprintf("%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)))
+		a.PrintAs(terminal.Red, "%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)
 	case out.Complete && !out.Same:
-		a.Print("%s", a.Out.Paint(terminal.Red, fmt.Sprintf("%s are the same; libraries of functions that differ: %s (%s).",
-			terminal.Plural(t.Same, "key"), terminal.Count(out.Libraries.Differ()), took)))
+		a.PrintAs(terminal.Red, "%s are the same; libraries of functions that differ: %s (%s).",
+			terminal.Plural(t.Same, "key"), terminal.Count(out.Libraries.Differ()), took)
 	case out.Complete:
-		a.Print("%s", a.Out.Paint(terminal.Green, fmt.Sprintf("The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)))
+		a.PrintAs(terminal.Green, "The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)
 	default:
 		a.Print("%s that were seen are the same.", terminal.Plural(t.Same, "key"))
 	}
