@@ -147,7 +147,7 @@ func (m *Migration) gates(ctx context.Context, p disk.Phases, done *Changed, o C
 		return err
 	}
 	done.Facts = facts
-	limits := m.limits(done.Part)
+	limits := m.partNamed(done.Part).Gates
 	if o.Limits != nil {
 		limits = *o.Limits
 	}
@@ -169,16 +169,6 @@ func (o *ChangeOptions) lets(closed []phase.Closed) bool {
 		}
 	}
 	return o.Force
-}
-
-// limits returns the declared ones of a part.
-func (m *Migration) limits(part string) phase.Limits {
-	for _, p := range m.parts {
-		if p.Name == part {
-			return p.Gates
-		}
-	}
-	return phase.Limits{}
 }
 
 // drainable says how many marks a change replays itself, while no process can write.

@@ -108,6 +108,10 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
+	before, err := m.noted(part)
+	if err != nil {
+		return nil, m.wrong("verify", part, err)
+	}
 	report, err := verify.Run(ctx, m.sides, m.files, part, is, o, verify.Engine{Settle: m.shadow.Config.Settle,
 		Marked: m.marked,
 		Unfit:  m.unfitOf, Update: m.Update, Sync: func(ctx context.Context, ids []record.ID) error {
@@ -115,7 +119,11 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 		}})
 	if err == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.Verified, n.Unread = n.Verified || report.Whole(), step.UnreadOf(&report.Coverage)
+			if n.Unread = step.UnreadOf(&report.Coverage); !report.Whole() {
+				n.Verified, n.Differed = false, n.Differed+1
+			} else if n.Differed == before.Differed { // no other has found a difference meanwhile
+				n.Verified = true
+			}
 		})
 	}
 	if err == nil && report.Whole() {

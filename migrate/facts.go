@@ -17,12 +17,15 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// noted describes what commands have found out about a part, in a file. It holds for the epoch
-// that it was found in; what holds for longer is said.
+// noted describes what commands have found out about a part, in a file. It holds for the epoch and for the
+// declaration that it was found with; what holds for longer is said.
 type noted struct {
 	Epoch     uint64    `json:"epoch"`
+	Rules     string    `json:"rules,omitempty"` // PartOf.Rules
+	Reads     string    `json:"reads,omitempty"` // PartOf.Reads, for Unread
 	Imported  bool      `json:"imported"`
-	Verified  bool      `json:"verified"`
+	Verified  bool      `json:"verified"`           // by the last verification
+	Differed  int64     `json:"differed,omitempty"` // verifications that have found a difference
 	RoundTrip bool      `json:"round_trip"`
 	Unread    *Unread   `json:"unread,omitempty"` // nil: it was not looked at
 	Planned   int64     `json:"planned"`          // bytes of memory that the records need; for all epochs
@@ -39,8 +42,13 @@ func (m *Migration) noted(part string) (n noted, err error) {
 	if err == nil {
 		_, err = disk.ReadJSON(m.notedPath(part), &n)
 	}
-	if n.Epoch != is.Epoch {
-		n = noted{Epoch: is.Epoch, Backup: n.Backup, Planned: n.Planned, Loaded: n.Loaded && is.Phase != phase.Off}
+	of := m.partNamed(part)
+	if n.Epoch != is.Epoch || n.Rules != of.Rules {
+		n = noted{Epoch: is.Epoch, Rules: of.Rules, Backup: n.Backup, Planned: n.Planned,
+			Loaded: n.Loaded && n.Rules == of.Rules && is.Phase != phase.Off}
+	}
+	if n.Reads != of.Reads {
+		n.Reads, n.Unread = of.Reads, nil
 	}
 	return n, err
 }
@@ -105,11 +113,7 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 	if err != nil {
 		return f, err
 	}
-	for _, p := range m.parts {
-		if p.Name == part {
-			f.Unfit, f.Unanswered = m.unfit(ctx, p)
-		}
-	}
+	f.Unfit, f.Unanswered = m.unfit(ctx, m.partNamed(part))
 	return f, nil
 }
 
