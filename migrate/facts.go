@@ -151,8 +151,8 @@ type PartStatus struct {
 	Processes []Process
 	Classes   []Class // differences that comparisons have found
 	Cut       int64   // of classes beyond the most that are kept
-	// Lost says that Redis does not know the epoch of the part: phase.ErrLost after a flush or an older backup,
-	// phase.ErrAhead where the files are older than Redis. Nothing is written then.
+	// Lost says why nothing is written: phase.ErrLost after a flush or an older backup, phase.ErrAhead where the files
+	// are older than Redis, or lost, ErrUnseen where it is not known whether Redis has lost data.
 	Lost error
 }
 
@@ -191,12 +191,22 @@ func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err e
 	return s, err
 }
 
-// lost is nil if Redis knows the epoch of a part, or does not answer.
-func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
-	if m.link.None() || is.Phase == phase.Off && is.Intent == nil && is.Epoch == 0 {
-		return nil
+// Lost says why nothing of a part is read from Redis or written: see PartStatus.Lost.
+func (m *Migration) Lost(ctx context.Context, part string) error {
+	is, err := m.Phase(part)
+	if err == nil {
+		err = m.lost(ctx, part, is)
 	}
-	_, has, ahead, err := m.inRedis(ctx, part)
+	return m.wrong("look at Redis", part, err)
+}
+
+// lost is nil if Redis knows the epoch of a part and its last ticket, or does not answer.
+func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
+	if err := m.lookSeen(); err != nil {
+		return err
+	}
+	seen := m.server.Seen.Of(part) // before Redis is asked: tickets only grow
+	has, err := m.inRedis(ctx, part)
 	low := is.Epoch
 	if is.Lag > 0 {
 		low = is.Lag
@@ -204,9 +214,9 @@ func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
 	switch {
 	case err != nil:
 		return nil // what it cannot be asked is said by the facts
-	case ahead:
+	case has.ahead:
 		return phase.ErrAhead
-	case has < low && is.Phase != phase.Off: // a part in phase off has nothing in Redis that could be lost
+	case (has.epoch < low || has.ticket < seen) && is.Phase != phase.Off: // a part in phase off has nothing to lose
 		return phase.ErrLost
 	}
 	return nil

@@ -88,7 +88,8 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 		return nil, err
 	}
 	out := &Repaired{Part: part, Was: is.Phase, Phase: is.Phase, Marks: open.Count}
-	had, _, ahead, err := m.inRedis(ctx, part)
+	has, err := m.inRedis(ctx, part)
+	had, ahead := has.phase, has.ahead
 	switch {
 	case err != nil:
 		return nil, err

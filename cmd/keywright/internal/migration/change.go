@@ -3,6 +3,7 @@ package migration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,9 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	}
 	at := slices.IndexFunc(all, func(s migrate.PartStatus) bool { return s.Part == part })
 	s := &all[at]
+	if s.Lost != nil {
+		return nil, 0, migrateFailure(fmt.Errorf("part %s: %w", part, s.Lost))
+	}
 	rule := phase.Of(s.State.Phase)
 	to, ok := s.State.Phase.Previous()
 	gates := phases.GatesOf(rule.Back, s.Back)

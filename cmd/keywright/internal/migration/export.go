@@ -110,7 +110,7 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 	out := &Exported{Migration: r.declared.Name, Folder: o.to, Parts: []exportedPart{}}
 	files := map[string]bool{}
 	for _, part := range r.parts {
-		is, err := r.in("export", part, &out.Off, append(verifiable, phase.Complete)...)
+		is, err := r.in(ctx, "export", part, &out.Off, append(verifiable, phase.Complete)...)
 		if err != nil {
 			return err
 		}

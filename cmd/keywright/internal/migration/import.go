@@ -235,7 +235,7 @@ func (r *migrationRun) importParts(ctx context.Context) error {
 	out := &ImportReport{Applied: r.apply}
 	var parts []string
 	for _, part := range r.parts {
-		is, err := r.in("import", part, &out.Off, phase.DualWrite, phase.Backfill, phase.Shadow)
+		is, err := r.in(ctx, "import", part, &out.Off, phase.DualWrite, phase.Backfill, phase.Shadow)
 		if err != nil {
 			return err
 		}

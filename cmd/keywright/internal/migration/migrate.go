@@ -393,10 +393,14 @@ type partOff struct {
 
 // in tells whether a part is in one of these phases. One that is not is an error, if it was named
 // or the verb takes one part: off is nil.
-func (r *migrationRun) in(verb, part string, off *[]partOff, phases ...phase.Phase) (bool, error) {
+func (r *migrationRun) in(ctx context.Context, verb, part string, off *[]partOff, phases ...phase.Phase) (bool,
+	error) {
 	is, err := r.Phase(part)
 	if err != nil || slices.Contains(phases, is.Phase) {
 		return err == nil, migrateFailure(err)
+	}
+	if err := r.Lost(ctx, part); err != nil { // the phase is not known
+		return false, migrateFailure(err)
 	}
 	var names []string
 	for _, p := range phases {

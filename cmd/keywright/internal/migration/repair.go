@@ -127,7 +127,7 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 			return err
 		}
 	}
-	if _, err := r.in("repair", part, nil, verifiable...); err != nil {
+	if _, err := r.in(ctx, "repair", part, nil, verifiable...); err != nil {
 		return err
 	}
 	found := &Verified{}

@@ -169,7 +169,7 @@ func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) err
 	}
 	out := &Verified{Migration: r.declared.Name, Parts: []sidesOfPart{}}
 	for _, part := range r.parts {
-		is, err := r.in("verify", part, &out.Off, verifiable...)
+		is, err := r.in(ctx, "verify", part, &out.Off, verifiable...)
 		if err == nil && is {
 			err = r.verifyPart(ctx, part, migrate.VerifyOptions{PerSecond: r.rate}, out)
 		}
