@@ -55,7 +55,7 @@ func (m *Migration) keepAlive() {
 // what was said before: what a process has seen outlives a failure of power as a whole.
 func (m *Migration) sayAlive() error {
 	p, err := m.disk.Phases()
-	if err != nil {
+	if err != nil && !errors.Is(err, disk.ErrDamaged) { // a damaged one is for Repair: no epoch is confirmed
 		return err
 	}
 	path := m.members.Path(m.id, "beat")

@@ -39,8 +39,11 @@ func (m *Migration) notedPath(part string) string {
 
 func (m *Migration) noted(part string) (n noted, err error) {
 	is, err := m.Phase(part)
-	if err == nil {
-		_, err = disk.ReadJSON(m.notedPath(part), &n)
+	if err != nil {
+		return n, err
+	}
+	if _, err = disk.ReadJSON(m.notedPath(part), &n); errors.Is(err, disk.ErrDamaged) {
+		n, err = noted{}, nil // as if nothing had been found out
 	}
 	of := m.partNamed(part)
 	if n.Epoch != is.Epoch || n.Rules != of.Rules {

@@ -160,7 +160,8 @@ func (m *Migration) wrong(op, part string, err error) error {
 	switch {
 	case sources.IsDoubt(err):
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
-	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen):
+	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen),
+		errors.Is(err, ErrDamaged):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
 	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice),
 		errors.As(err, new(*record.Reject)):
@@ -359,8 +360,8 @@ func (m *Migration) inRedis(ctx context.Context, part string) (out kept, err err
 	if err != nil {
 		return out, err
 	}
-	p, err := m.disk.Phases() // after Redis was asked: epochs only grow
-	if err != nil {
+	p, err := m.disk.Phases()                      // after Redis was asked: epochs only grow
+	if err != nil && !errors.Is(err, ErrDamaged) { // a damaged one knows no epoch
 		return out, err
 	}
 	is := p.Of(part)

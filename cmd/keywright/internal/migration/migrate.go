@@ -313,6 +313,9 @@ func (r *migrationRun) progressed(bytes, records int64) {
 		Elapsed: now.Sub(r.part.began), Note: terminal.Plural(records-r.part.baseRecords, "record")}, now)
 }
 
+// setsAside says what becomes of a file of the engine that cannot be read.
+const setsAside = "bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"
+
 // migrateRefusals say what a migration refuses, and what to do then.
 var migrateRefusals = []struct {
 	is   error
@@ -322,8 +325,8 @@ var migrateRefusals = []struct {
 		"Redis has lost data, or is another one: `keywright migrate repair PART --from files` or `--from redis` goes on"},
 	{phase.ErrAhead,
 		"Redis is ahead of the files: bring .keywright back, or `keywright migrate repair PART --from redis` goes on"},
-	{migrate.ErrUnseen,
-		"bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"},
+	{migrate.ErrUnseen, setsAside},
+	{migrate.ErrDamaged, setsAside},
 	{migrate.ErrOtherwise, "restart it with the same declaration: `keywright migrate status` lists the processes"},
 	{phase.ErrChanging, "another process changes the phase; try again"},
 	{phase.ErrEpoch, "the phase was changed meanwhile; try again"},
