@@ -66,7 +66,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, failed := looks.Status(t.Context())
-		if failed != nil || len(all) != 2 || !errors.Is(all[1].Lost, scene.want) || (scene.want == nil) != (all[1].Lost == nil) {
+		if failed != nil || len(all) != 2 || !errors.Is(all[1].Lost, scene.want) ||
+			(scene.want == nil) != (all[1].Lost == nil) {
 			t.Errorf("%s: status: %+v %v", what, all, failed)
 		}
 		_, verified := looks.Verify(t.Context(), "settings", migrate.VerifyOptions{})

@@ -186,18 +186,19 @@ func closedGates(from, to phase.Phase, limits phase.Limits, facts phase.Facts) [
 // drains reports whether a change makes both sides equal before it opens the part again.
 func drains(done *Changed) bool { return phase.Of(done.From).Both() }
 
-// inOrder is nil if the parts stay in their order: none is ahead of one before it.
+// inOrder is nil if a step does not bring a part ahead of one before it. A part that is ahead already, as one that
+// comes after a part that was repaired from its files, holds up no step of the other.
 func (m *Migration) inOrder(p disk.Phases, done *Changed) error {
-	before := true
+	before, forward := true, done.To > done.From
 	for _, other := range m.parts {
 		is := p.Of(other.Name).Phase
 		switch {
 		case other.Name == done.Part:
 			before = false
-		case before && done.To > is:
+		case forward && before && done.To > is:
 			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes first, and is in phase %s",
 				other.Name, is))
-		case !before && done.To < is:
+		case !forward && !before && done.To < is:
 			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes after it, and is in phase %s",
 				other.Name, is))
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// rulesOf returns a digest of all that decides whether both sides of a part are equal: its moves, the types of what they
-// read and store, and how values are compared.
+// rulesOf returns a digest of all that decides whether both sides of a part are equal: its moves, the types of what
+// they read and store, and how values are compared.
 func rulesOf(m *keyspace.Migration, p *keyspace.Part) string {
 	sum := sha256.New()
 	typed := func(name string, t *scalar.Type) {

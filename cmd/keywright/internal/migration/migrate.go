@@ -314,7 +314,8 @@ func (r *migrationRun) progressed(bytes, records int64) {
 }
 
 // setsAside says what becomes of a file of the engine that cannot be read.
-const setsAside = "bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"
+const setsAside = "bring the file back, or " +
+	"`keywright migrate repair PART --from files|redis --accept-marks` sets it aside"
 
 // migrateRefusals say what a migration refuses, and what to do then.
 var migrateRefusals = []struct {

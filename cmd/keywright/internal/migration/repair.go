@@ -174,7 +174,8 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 func differStill(left, marked int64) string {
 	switch {
 	case left > 0:
-		return terminal.Plural(left, "record") + " of other classes, that no file can have, or that the files have twice, differ"
+		return terminal.Plural(left, "record") +
+			" of other classes, that no file can have, or that the files have twice, differ"
 	case marked > 0:
 		return terminal.Plural(marked, "record") + " with a mark may differ"
 	}

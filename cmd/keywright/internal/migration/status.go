@@ -63,7 +63,8 @@ var waysOn = []struct {
 	is  error
 	way string
 }{
-	{phase.ErrAhead, "the folder .keywright that belongs to Redis is back, or `keywright migrate repair PART --from redis`"},
+	{phase.ErrAhead, "the folder .keywright that belongs to Redis is back, or " +
+		"`keywright migrate repair PART --from redis`"},
 	{migrate.ErrUnseen, "that file is back, or `keywright migrate repair PART --accept-marks` with `--from files` or " +
 		"`--from redis` sets it aside"},
 	{phase.ErrLost, "`keywright migrate repair PART --from files` or `--from redis`"},
