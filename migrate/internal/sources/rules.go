@@ -9,30 +9,32 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 // rulesOf returns a digest of all that decides whether both sides of a part are equal: its moves, the types of what
 // they read and store, and how values are compared.
 func rulesOf(m *keyspace.Migration, p *keyspace.Part) string {
 	sum := sha256.New()
-	typed := func(name string, t *scalar.Type) {
-		if t != nil {
-			fmt.Fprintf(sum, "%q %q %q\n", name, t, t.Definition())
-		}
+	typed := func(name string, t interface {
+		fmt.Stringer
+		Definition() string
+	}) {
+		fmt.Fprintf(sum, "%q %q %q\n", name, t, t.Definition())
 	}
 	fmt.Fprintf(sum, "%q\n", formOf(p))
 	for _, mv := range p.Moves {
 		types := mv.Types()
 		for _, name := range slices.Sorted(maps.Keys(types)) {
-			typed(name, types[name])
+			if types[name] != nil {
+				typed(name, types[name])
+			}
 		}
 		main := mv.To.Keys[0]
 		for _, place := range main.Pattern.Placeholders() {
-			typed(place.Name, &place.Type)
+			typed(place.Name, place.Type)
 		}
 		for _, f := range slices.Concat(main.Fields, main.JSON) {
-			typed(f.Name, &f.Type)
+			typed(f.Name, f.Type)
 		}
 		for _, r := range m.Compare {
 			if r.Entry == mv.To {
