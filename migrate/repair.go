@@ -67,7 +67,7 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 		defer lock.Free()
 	}
 	p, open, err := m.readOwn(part)
-	if errors.Is(err, disk.ErrDamaged) && o.Accept {
+	if (errors.Is(err, disk.ErrDamaged) || errors.Is(err, ErrUnseen)) && o.Accept {
 		if o.Look { // they would be set aside
 			err = nil
 		} else if err = m.setAside(); err == nil {
@@ -141,12 +141,15 @@ func (m *Migration) setAside() error {
 		if _, damaged := marks.Read(path); errors.Is(damaged, marks.ErrDamaged) {
 			err = errors.Join(err, os.Rename(path, m.members.Path(id, "damaged")))
 		}
-		if _, damaged := disk.ReadJSON(beat, &members.Report{}); errors.Is(damaged, disk.ErrDamaged) {
+		if _, damaged := disk.ReadJSON(beat, &members.Report{}); damaged != nil {
 			err = errors.Join(err, os.Rename(beat, m.members.Path(id, "damaged-beat")))
 		}
 	}
-	for path, value := range map[string]any{m.disk.SeenPath(): &map[string]uint64{},
-		m.disk.ShadowPath(): &map[string]*shadow.Part{}, m.disk.PhasePath(): &disk.Phases{}} {
+	if _, damaged := disk.ReadJSON(m.disk.SeenPath(), &map[string]uint64{}); damaged != nil {
+		err = errors.Join(err, os.Rename(m.disk.SeenPath(), m.disk.SeenPath()+".damaged"))
+	}
+	for path, value := range map[string]any{m.disk.ShadowPath(): &map[string]*shadow.Part{},
+		m.disk.PhasePath(): &disk.Phases{}} {
 		if _, damaged := disk.ReadJSON(path, value); errors.Is(damaged, disk.ErrDamaged) {
 			err = errors.Join(err, os.Rename(path, path+".damaged"))
 		}
