@@ -120,6 +120,11 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
+	if o.Repair && phase.Of(is.Phase).Authority == phase.Redis {
+		if err := m.asDeclared(part); err != nil {
+			return nil, m.wrong("repair", part, err)
+		}
+	}
 	before, err := m.noted(part)
 	if err != nil {
 		return nil, m.wrong("verify", part, err)
@@ -134,7 +139,7 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 			if n.Unread = step.UnreadOf(&report.Coverage); !report.Whole() {
 				n.Verified, n.Differed = false, n.Differed+1
 			} else if n.Differed == before.Differed { // no other has found a difference meanwhile
-				n.Verified = true
+				n.Verified, n.Equal = true, n.Rules
 			}
 		})
 	}

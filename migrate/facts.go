@@ -25,6 +25,7 @@ type noted struct {
 	Reads     string    `json:"reads,omitempty"` // PartOf.Reads, for Unread
 	Imported  bool      `json:"imported"`
 	Verified  bool      `json:"verified"`           // by the last verification
+	Equal     string    `json:"equal,omitempty"`    // Rules of the last verification without a difference; for all epochs
 	Differed  int64     `json:"differed,omitempty"` // verifications that have found a difference
 	RoundTrip bool      `json:"round_trip"`
 	Unread    *Unread   `json:"unread,omitempty"` // nil: it was not looked at
@@ -47,13 +48,27 @@ func (m *Migration) noted(part string) (n noted, err error) {
 	}
 	of := m.partNamed(part)
 	if n.Epoch != is.Epoch || n.Rules != of.Rules {
-		n = noted{Epoch: is.Epoch, Rules: of.Rules, Backup: n.Backup, Planned: n.Planned,
+		n = noted{Epoch: is.Epoch, Rules: of.Rules, Equal: n.Equal, Backup: n.Backup, Planned: n.Planned,
 			Loaded: n.Loaded && n.Rules == of.Rules && is.Phase != phase.Off}
 	}
 	if n.Reads != of.Reads {
 		n.Reads, n.Unread = of.Reads, nil
 	}
 	return n, err
+}
+
+// errRedeclared reports a declaration with which both sides have not been equal, where the files are to follow Redis.
+var errRedeclared = errors.New("the declaration is another one than when both sides were found equal, and what Redis " +
+	"has not by it would be taken out of the files")
+
+// asDeclared is nil if the files may follow Redis by the declaration of a part: a move that was added since has its
+// records in the files alone.
+func (m *Migration) asDeclared(part string) error {
+	n, err := m.noted(part)
+	if err == nil && n.Equal != "" && n.Equal != m.partNamed(part).Rules {
+		err = errRedeclared
+	}
+	return err
 }
 
 // note changes what is known of a part.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -128,5 +129,58 @@ func TestFactsOfAnotherDeclaration(t *testing.T) {
 	m = openDeclared(t, root, server.URL(), declaredMap(t, bot))
 	if is := of(m); is != (facts{}) {
 		t.Errorf("of a former version: %+v", is)
+	}
+}
+
+// A move that was added where Redis decides has its records in the files alone: no repair and no way back takes them
+// out. Where the files decide again it is imported.
+func TestAMoveThatIsAddedLater(t *testing.T) {
+	t.Parallel()
+	server, root := kt.Start(t, kt.Redis), t.TempDir()
+	const text = `{"guilds": {"456": {"persona": "kind", "feeds": {"a": 1}}}}`
+	writeFile(t, root, "state.json", text)
+	former := strings.Replace(bot, `          - {from: "state:/guilds/{g}/feeds/{name}", to: feeds, field: "{name}", value: .}
+`, "", 1)
+	m := openDeclared(t, root, server.URL(), declaredMap(t, former))
+	for _, part := range []string{"history", "settings"} {
+		to(t, m, part, phase.Shadow)
+	}
+	if _, err := m.Import(t.Context(), "settings", migrate.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	settingsVerified(t, m, true)
+	for _, part := range []string{"history", "settings"} {
+		to(t, m, part, phase.Complete)
+	}
+	for _, declaration := range []string{bot, former} {
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m = openDeclared(t, root, server.URL(), declaredMap(t, declaration))
+		_, err := m.Rollback(t.Context(), "settings", migrate.ChangeOptions{Force: true})
+		if class, _ := keywright.ClassOf(err); (err == nil) != (declaration == former) || err != nil && class !=
+			keywright.Refused {
+			t.Errorf("back: %v", err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m = openDeclared(t, root, server.URL(), declaredMap(t, bot))
+	to(t, m, "settings", phase.Live)
+	if r, err := m.Verify(t.Context(), "settings", migrate.VerifyOptions{Repair: true}); err == nil {
+		t.Errorf("repaired: %+v", r)
+	}
+	if is, err := os.ReadFile(filepath.Join(root, "state.json")); err != nil || string(is) != text {
+		t.Errorf("%s %v", is, err)
+	}
+	to(t, m, "settings", phase.Shadow)
+	if _, err := m.Import(t.Context(), "settings", migrate.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	settingsVerified(t, m, true)
+	to(t, m, "settings", phase.Live)
+	if _, err := m.Verify(t.Context(), "settings", migrate.VerifyOptions{Repair: true}); err != nil {
+		t.Error(err)
 	}
 }
