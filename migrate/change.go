@@ -109,10 +109,8 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 	if err := m.alike(part); err != nil && to > is.Phase {
 		return nil, m.wrong("change the phase", part, err)
 	}
-	if is.Phase == phase.Complete {
-		if err := m.asDeclared(part); err != nil {
-			return nil, m.wrong("change the phase", part, err)
-		}
+	if err := m.asDeclared(part); err != nil && is.Phase == phase.Complete {
+		return nil, m.wrong("change the phase", part, err)
 	}
 	done := &Changed{Part: part, From: is.Phase, To: to, By: o.By}
 	if err := m.gates(ctx, p, done, o); err != nil {

@@ -120,10 +120,8 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
-	if o.Repair && phase.Of(is.Phase).Authority == phase.Redis {
-		if err := m.asDeclared(part); err != nil {
-			return nil, m.wrong("repair", part, err)
-		}
+	if err := m.asDeclared(part); err != nil && o.Repair && phase.Of(is.Phase).Authority == phase.Redis {
+		return nil, m.wrong("repair", part, err)
 	}
 	before, err := m.noted(part)
 	if err != nil {
@@ -161,8 +159,5 @@ func (m *Migration) clearClasses(ctx context.Context, part string) error {
 // marked returns which records of a part have a mark.
 func (m *Migration) marked(part string) (has func(record.ID) bool, err error) {
 	open, err := m.openMarks(part)
-	if err != nil {
-		return nil, err
-	}
-	return open.Has, nil
+	return open.Has, err
 }

@@ -127,12 +127,9 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 	if !is.Since.IsZero() {
 		f.In = now.Sub(is.Since)
 	}
-	f.Compared, f.Unequal, err = m.sharedShadow(part, is.Epoch)
-	if err != nil {
-		return f, err
-	}
 	f.Unfit, f.Unanswered = m.unfit(ctx, m.partNamed(part))
-	return f, nil
+	f.Compared, f.Unequal, err = m.sharedShadow(part, is.Epoch)
+	return f, err
 }
 
 // Unfit returns what the server lacks to be the only place of the records: each is a reason not

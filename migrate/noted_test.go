@@ -139,8 +139,8 @@ func TestAMoveThatIsAddedLater(t *testing.T) {
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	const text = `{"guilds": {"456": {"persona": "kind", "feeds": {"a": 1}}}}`
 	writeFile(t, root, "state.json", text)
-	former := strings.Replace(bot, `          - {from: "state:/guilds/{g}/feeds/{name}", to: feeds, field: "{name}", value: .}
-`, "", 1)
+	former := strings.Replace(bot, "          - {from: \"state:/guilds/{g}/feeds/{name}\", to: feeds, field: \"{name}\", "+
+		"value: .}\n", "", 1)
 	m := openDeclared(t, root, server.URL(), declaredMap(t, former))
 	for _, part := range []string{"history", "settings"} {
 		to(t, m, part, phase.Shadow)

@@ -169,7 +169,7 @@ func (m *Migration) wrong(op, part string, err error) error {
 	case errors.Is(err, ErrOtherwise):
 		e.Class, e.Hint = keywright.Refused, "restart it with the same declaration"
 	case errors.Is(err, errRedeclared):
-		e.Class, e.Hint = keywright.Refused, "take the former declaration; or roll the part back to shadow, where the " +
+		e.Class, e.Hint = keywright.Refused, "take the former declaration; or roll the part back to shadow, where the "+
 			"files decide, and import and verify it"
 	case errors.Is(err, errNoPhases):
 		e.Hint = "it goes on when Redis answers"
