@@ -55,7 +55,7 @@ func (m *Migration) keepAlive() {
 // what was said before: what a process has seen outlives a failure of power as a whole.
 func (m *Migration) sayAlive() error {
 	p, err := m.disk.Phases()
-	if err != nil {
+	if err != nil && !errors.Is(err, disk.ErrDamaged) { // a damaged one is for Repair: no epoch is confirmed
 		return err
 	}
 	path := m.members.Path(m.id, "beat")
@@ -98,7 +98,7 @@ func (m *Migration) Processes(part string) (out []Process, err error) {
 			b = members.Report{}
 		}
 		live := id == m.id || m.members.HoldsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
-		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.formOf(part)
+		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.partNamed(part).Form
 		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part], otherwise})
 	}
 	return out, err
@@ -114,8 +114,6 @@ func (m *Migration) forms() map[string]string {
 	}
 	return out
 }
-
-func (m *Migration) formOf(part string) string { return m.forms()[part] }
 
 // alike is nil if no process that lives declares a part otherwise than this one: what one writes
 // would be no record for the other, or another one.

@@ -109,6 +109,9 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 	if err := m.alike(part); err != nil && to > is.Phase {
 		return nil, m.wrong("change the phase", part, err)
 	}
+	if err := m.asDeclared(part); err != nil && is.Phase == phase.Complete {
+		return nil, m.wrong("change the phase", part, err)
+	}
 	done := &Changed{Part: part, From: is.Phase, To: to, By: o.By}
 	if err := m.gates(ctx, p, done, o); err != nil {
 		return nil, err
@@ -147,7 +150,7 @@ func (m *Migration) gates(ctx context.Context, p disk.Phases, done *Changed, o C
 		return err
 	}
 	done.Facts = facts
-	limits := m.limits(done.Part)
+	limits := m.partNamed(done.Part).Gates
 	if o.Limits != nil {
 		limits = *o.Limits
 	}
@@ -171,16 +174,6 @@ func (o *ChangeOptions) lets(closed []phase.Closed) bool {
 	return o.Force
 }
 
-// limits returns the declared ones of a part.
-func (m *Migration) limits(part string) phase.Limits {
-	for _, p := range m.parts {
-		if p.Name == part {
-			return p.Gates
-		}
-	}
-	return phase.Limits{}
-}
-
 // drainable says how many marks a change replays itself, while no process can write.
 const drainable = 1000
 
@@ -196,18 +189,19 @@ func closedGates(from, to phase.Phase, limits phase.Limits, facts phase.Facts) [
 // drains reports whether a change makes both sides equal before it opens the part again.
 func drains(done *Changed) bool { return phase.Of(done.From).Both() }
 
-// inOrder is nil if the parts stay in their order: none is ahead of one before it.
+// inOrder is nil if a step does not bring a part ahead of one before it. A part that is ahead already, as one that
+// comes after a part that was repaired from its files, holds up no step of the other.
 func (m *Migration) inOrder(p disk.Phases, done *Changed) error {
-	before := true
+	before, forward := true, done.To > done.From
 	for _, other := range m.parts {
 		is := p.Of(other.Name).Phase
 		switch {
 		case other.Name == done.Part:
 			before = false
-		case before && done.To > is:
+		case forward && before && done.To > is:
 			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes first, and is in phase %s",
 				other.Name, is))
-		case !before && done.To < is:
+		case !forward && !before && done.To < is:
 			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes after it, and is in phase %s",
 				other.Name, is))
 		}

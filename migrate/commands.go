@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/sides"
@@ -15,8 +16,9 @@ import (
 // Import brings every record of the files to Redis, in the phases dual-write, backfill and
 // shadow. The gate of backfill asks for an import in that phase.
 // What processes write meanwhile is not undone. It may be stopped, killed and run again: a
-// run that finds all there changes nothing. Only a run that comes to its end without a
-// reject opens the gate.
+// run that finds all there changes nothing. A damaged file is listed, and the others
+// are imported; the error is that of the first damaged one. Only a run that comes to its end without
+// a reject and without a damaged file opens the gate.
 func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*ImportReport, error) {
 	if err := m.takesPart("import", part); err != nil {
 		return nil, err
@@ -36,10 +38,20 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 	pace := sides.NewPace(o.PerSecond)
 	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 		report.Files++
-		return sides.ImportFile(ctx, m.sides, part, is.Epoch, file, report, o, pace)
+		err := sides.ImportFile(ctx, m.sides, part, is.Epoch, file, report, o, pace)
+		if !errors.As(err, new(*record.Error)) {
+			return err
+		}
+		if report.Faulty++; len(report.Faults) < sides.MaxListed {
+			report.Faults = append(report.Faults, err)
+		}
+		return nil
 	})
-	if err == nil && report.Rejected == 0 {
+	if err == nil && report.Rejected+report.Faulty == 0 {
 		err = m.note(part, is.Epoch, func(n *noted) { n.Imported, n.Loaded = true, true })
+	}
+	if err == nil && report.Faulty > 0 {
+		err = report.Faults[0]
 	}
 	return report, m.wrong("import", part, err)
 }
@@ -84,7 +96,7 @@ func (m *Migration) unsupported(part string) (out []error) {
 // Export writes the files of a part as Redis has its records into another folder. Where a
 // record is the same as in the file that there is, its bytes are the same. Parts of one file are
 // exported into one folder one after the other. A part that is exported there again begins with
-// the sources again.
+// the sources again. A file of the sources that is damaged is listed, and not written.
 func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportReport, error) {
 	is, err := m.inPhase(ctx, "export", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live,
 		phase.RampDown, phase.Complete)
@@ -108,6 +120,13 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
+	if err := m.asDeclared(part); err != nil && o.Repair && phase.Of(is.Phase).Authority == phase.Redis {
+		return nil, m.wrong("repair", part, err)
+	}
+	before, err := m.noted(part)
+	if err != nil {
+		return nil, m.wrong("verify", part, err)
+	}
 	report, err := verify.Run(ctx, m.sides, m.files, part, is, o, verify.Engine{Settle: m.shadow.Config.Settle,
 		Marked: m.marked,
 		Unfit:  m.unfitOf, Update: m.Update, Sync: func(ctx context.Context, ids []record.ID) error {
@@ -115,7 +134,11 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 		}})
 	if err == nil {
 		err = m.note(part, is.Epoch, func(n *noted) {
-			n.Verified, n.Unread = n.Verified || report.Whole(), step.UnreadOf(&report.Coverage)
+			if n.Unread = step.UnreadOf(&report.Coverage); !report.Whole() {
+				n.Verified, n.Differed = false, n.Differed+1
+			} else if n.Differed == before.Differed { // no other has found a difference meanwhile
+				n.Verified, n.Equal = true, n.Rules
+			}
 		})
 	}
 	if err == nil && report.Whole() {
@@ -136,8 +159,5 @@ func (m *Migration) clearClasses(ctx context.Context, part string) error {
 // marked returns which records of a part have a mark.
 func (m *Migration) marked(part string) (has func(record.ID) bool, err error) {
 	open, err := m.openMarks(part)
-	if err != nil {
-		return nil, err
-	}
-	return open.Has, nil
+	return open.Has, err
 }

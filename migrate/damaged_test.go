@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
 )
 
 // toBackfill brings both parts of a bot so far that they can be imported.
@@ -159,5 +161,37 @@ migrations:
 				t.Errorf("%+v %v", p, err)
 			}
 		})
+	}
+}
+
+// An import goes on after a damaged file, an export writes the files that can be read, and both list each damaged one.
+func TestDamagedFilesHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	server := kt.Start(t, kt.Redis)
+	c, root := dial(t, server.URL()), t.TempDir()
+	for name, text := range map[string]string{"guilds/111": `{"words": ["a"]}`, "guilds/222": `{"words": ["b"], "daily"`,
+		"guilds/333": `{"words": ["c"]} x`, "guilds/444": `{"words": ["d"]}`} {
+		writeFile(t, root, name+".json", text)
+	}
+	m := openDeclared(t, root, server.URL(), declaredMap(t, bot))
+	toBackfill(t, m)
+	r, err := m.Import(t.Context(), "settings", migrate.ImportOptions{})
+	if !errors.As(err, new(*record.Error)) || r.Files != 4 || r.Faulty != 2 || len(r.Faults) != 2 || r.Written != 2 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if f, err := m.Facts(t.Context(), "settings"); err != nil || f.Imported {
+		t.Errorf("%+v %v", f, err)
+	}
+	redis(t, c, "RPUSH", "w:222", "of no file that can be read")
+	redis(t, c, "RPUSH", "w:444", "e")
+	out := t.TempDir()
+	e, err := m.Export(t.Context(), "settings", out)
+	if err != nil || e.Faulty != 2 || len(e.Faults) != 2 || e.Changed != 1 ||
+		!slices.Equal(e.Paths, []string{"guilds/111.json", "guilds/444.json"}) {
+		t.Errorf("%+v %v", e, err)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "guilds", "444.json"))
+	if err != nil || string(text) != `{"words": ["d", "e"]}` {
+		t.Errorf("%s %v", text, err)
 	}
 }

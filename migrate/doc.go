@@ -120,6 +120,8 @@ var (
 	ErrExported = export.ErrExported
 	// ErrReplacedMeanwhile reports a file that was written between the comparison and the export.
 	ErrReplacedMeanwhile = export.ErrReplacedMeanwhile
+	// ErrDamaged reports a file of the engine that is not as it was written.
+	ErrDamaged = disk.ErrDamaged
 	// ErrUnseen reports a file of the engine that cannot be read, and without which it is not known whether Redis has
 	// lost data.
 	ErrUnseen = members.ErrUnseen

@@ -17,12 +17,16 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// noted describes what commands have found out about a part, in a file. It holds for the epoch
-// that it was found in; what holds for longer is said.
+// noted describes what commands have found out about a part, in a file. It holds for the epoch and for the
+// declaration that it was found with; what holds for longer is said.
 type noted struct {
 	Epoch     uint64    `json:"epoch"`
+	Rules     string    `json:"rules,omitempty"` // PartOf.Rules
+	Reads     string    `json:"reads,omitempty"` // PartOf.Reads, for Unread
 	Imported  bool      `json:"imported"`
-	Verified  bool      `json:"verified"`
+	Verified  bool      `json:"verified"`           // by the last verification
+	Equal     string    `json:"equal,omitempty"`    // Rules of the last verification without a difference; for all epochs
+	Differed  int64     `json:"differed,omitempty"` // verifications that have found a difference
 	RoundTrip bool      `json:"round_trip"`
 	Unread    *Unread   `json:"unread,omitempty"` // nil: it was not looked at
 	Planned   int64     `json:"planned"`          // bytes of memory that the records need; for all epochs
@@ -36,13 +40,35 @@ func (m *Migration) notedPath(part string) string {
 
 func (m *Migration) noted(part string) (n noted, err error) {
 	is, err := m.Phase(part)
-	if err == nil {
-		_, err = disk.ReadJSON(m.notedPath(part), &n)
+	if err != nil {
+		return n, err
 	}
-	if n.Epoch != is.Epoch {
-		n = noted{Epoch: is.Epoch, Backup: n.Backup, Planned: n.Planned, Loaded: n.Loaded && is.Phase != phase.Off}
+	if _, err = disk.ReadJSON(m.notedPath(part), &n); errors.Is(err, disk.ErrDamaged) {
+		n, err = noted{}, nil // as if nothing had been found out
+	}
+	of := m.partNamed(part)
+	if n.Epoch != is.Epoch || n.Rules != of.Rules {
+		n = noted{Epoch: is.Epoch, Rules: of.Rules, Equal: n.Equal, Backup: n.Backup, Planned: n.Planned,
+			Loaded: n.Loaded && n.Rules == of.Rules && is.Phase != phase.Off}
+	}
+	if n.Reads != of.Reads {
+		n.Reads, n.Unread = of.Reads, nil
 	}
 	return n, err
+}
+
+// errRedeclared reports a declaration with which both sides have not been equal, where the files are to follow Redis.
+var errRedeclared = errors.New("the declaration is another one than when both sides were found equal, and what Redis " +
+	"has not by it would be taken out of the files")
+
+// asDeclared is nil if the files may follow Redis by the declaration of a part: a move that was added since has its
+// records in the files alone.
+func (m *Migration) asDeclared(part string) error {
+	n, err := m.noted(part)
+	if err == nil && n.Equal != "" && n.Equal != m.partNamed(part).Rules {
+		err = errRedeclared
+	}
+	return err
 }
 
 // note changes what is known of a part.
@@ -101,16 +127,9 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 	if !is.Since.IsZero() {
 		f.In = now.Sub(is.Since)
 	}
+	f.Unfit, f.Unanswered = m.unfit(ctx, m.partNamed(part))
 	f.Compared, f.Unequal, err = m.sharedShadow(part, is.Epoch)
-	if err != nil {
-		return f, err
-	}
-	for _, p := range m.parts {
-		if p.Name == part {
-			f.Unfit, f.Unanswered = m.unfit(ctx, p)
-		}
-	}
-	return f, nil
+	return f, err
 }
 
 // Unfit returns what the server lacks to be the only place of the records: each is a reason not
@@ -147,8 +166,8 @@ type PartStatus struct {
 	Processes []Process
 	Classes   []Class // differences that comparisons have found
 	Cut       int64   // of classes beyond the most that are kept
-	// Lost says that Redis does not know the epoch of the part: phase.ErrLost after a flush or an older backup,
-	// phase.ErrAhead where the files are older than Redis. Nothing is written then.
+	// Lost says why nothing is written: phase.ErrLost after a flush or an older backup, phase.ErrAhead where the files
+	// are older than Redis, or lost, ErrUnseen where it is not known whether Redis has lost data.
 	Lost error
 }
 
@@ -187,12 +206,22 @@ func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err e
 	return s, err
 }
 
-// lost is nil if Redis knows the epoch of a part, or does not answer.
-func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
-	if m.link.None() || is.Phase == phase.Off && is.Intent == nil && is.Epoch == 0 {
-		return nil
+// Lost says why nothing of a part is read from Redis or written: see PartStatus.Lost.
+func (m *Migration) Lost(ctx context.Context, part string) error {
+	is, err := m.Phase(part)
+	if err == nil {
+		err = m.lost(ctx, part, is)
 	}
-	_, has, ahead, err := m.inRedis(ctx, part)
+	return m.wrong("look at Redis", part, err)
+}
+
+// lost is nil if Redis knows the epoch of a part and its last ticket, or does not answer.
+func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
+	if err := m.lookSeen(); err != nil {
+		return err
+	}
+	seen := m.server.Seen.Of(part) // before Redis is asked: tickets only grow
+	has, err := m.inRedis(ctx, part)
 	low := is.Epoch
 	if is.Lag > 0 {
 		low = is.Lag
@@ -200,9 +229,9 @@ func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
 	switch {
 	case err != nil:
 		return nil // what it cannot be asked is said by the facts
-	case ahead:
+	case has.ahead:
 		return phase.ErrAhead
-	case has < low && is.Phase != phase.Off: // a part in phase off has nothing in Redis that could be lost
+	case (has.epoch < low || has.ticket < seen) && is.Phase != phase.Off: // a part in phase off has nothing to lose
 		return phase.ErrLost
 	}
 	return nil

@@ -297,13 +297,16 @@ func (m *Migration) Phase(part string) (PartState, error) {
 	return p.Of(part), err
 }
 
-func (m *Migration) known(part string) bool {
+func (m *Migration) known(part string) bool { return part != "" && m.partNamed(part).Name == part }
+
+// partNamed returns the part of that name, the zero value if there is none.
+func (m *Migration) partNamed(name string) PartOf {
 	for _, p := range m.parts {
-		if p.Name == part {
-			return true
+		if p.Name == name {
+			return p
 		}
 	}
-	return false
+	return PartOf{}
 }
 
 // counters describes what this process has done.

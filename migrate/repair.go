@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/marks"
 	"github.com/keywright/keywright/migrate/internal/members"
+	"github.com/keywright/keywright/migrate/internal/shadow"
 	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/phase"
 )
@@ -22,7 +23,7 @@ type RepairOptions struct {
 	From phase.Side
 	// Accept that records with a mark, of which Redis may have had a later one, are those of the
 	// files. Without it a part with marks is not repaired from the files while Redis decides.
-	// A damaged file of marks, or of what processes have seen, is set aside, too.
+	// A damaged file of marks, of what processes have seen, of the phases or of comparisons is set aside, too.
 	Accept bool
 	// Look changes nothing: it says what would be done, or why it is refused.
 	Look bool
@@ -65,30 +66,21 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 		}
 		defer lock.Free()
 	}
-	p, err := m.disk.Phases()
+	p, open, err := m.readOwn(part)
+	if (errors.Is(err, disk.ErrDamaged) || errors.Is(err, ErrUnseen)) && o.Accept {
+		if o.Look { // they would be set aside
+			err = nil
+		} else if err = m.setAside(); err == nil {
+			p, open, err = m.readOwn(part)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	is := p.Of(part)
-	open, err := m.openMarks(part)
-	_, unseen := m.members.Highest()
-	switch damaged := (errors.Is(err, marks.ErrDamaged) || unseen != nil) && o.Accept; {
-	case damaged && o.Look: // they would be set aside
-		unseen = nil
-		if errors.Is(err, marks.ErrDamaged) {
-			err = nil
-		}
-	case damaged:
-		if err = m.setAside(); err == nil {
-			open, err = m.openMarks(part)
-			_, unseen = m.members.Highest()
-		}
-	}
-	if err = errors.Join(err, unseen); err != nil {
-		return nil, err
-	}
 	out := &Repaired{Part: part, Was: is.Phase, Phase: is.Phase, Marks: open.Count}
-	had, _, ahead, err := m.inRedis(ctx, part)
+	has, err := m.inRedis(ctx, part)
+	had, ahead := has.phase, has.ahead
 	switch {
 	case err != nil:
 		return nil, err
@@ -128,7 +120,17 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 		Forced: []string{"repair from " + o.From.String()}})
 }
 
-// setAside renames the damaged files of dead processes, and of what all have seen.
+// readOwn reads the files of the engine without which it is not known what a repair of a part loses.
+func (m *Migration) readOwn(part string) (disk.Phases, members.Marked, error) {
+	p, unphased := m.disk.Phases()
+	open, unmarked := m.openMarks(part)
+	_, unseen := m.members.Highest()
+	_, uncompared := shadow.Found(m.disk, part)
+	return p, open, errors.Join(unphased, unmarked, unseen, uncompared)
+}
+
+// setAside renames the damaged files of dead processes, and of what all have seen, found and changed. Only a process
+// that has the lock of changes calls it.
 func (m *Migration) setAside() error {
 	ids, err := m.members.Others()
 	for _, id := range ids {
@@ -145,6 +147,12 @@ func (m *Migration) setAside() error {
 	}
 	if _, damaged := disk.ReadJSON(m.disk.SeenPath(), &map[string]uint64{}); damaged != nil {
 		err = errors.Join(err, os.Rename(m.disk.SeenPath(), m.disk.SeenPath()+".damaged"))
+	}
+	for path, value := range map[string]any{m.disk.ShadowPath(): &map[string]*shadow.Part{},
+		m.disk.PhasePath(): &disk.Phases{}} {
+		if _, damaged := disk.ReadJSON(path, value); errors.Is(damaged, disk.ErrDamaged) {
+			err = errors.Join(err, os.Rename(path, path+".damaged"))
+		}
 	}
 	return err
 }

@@ -160,13 +160,17 @@ func (m *Migration) wrong(op, part string, err error) error {
 	switch {
 	case sources.IsDoubt(err):
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
-	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen):
+	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen),
+		errors.Is(err, ErrDamaged):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
 	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice),
 		errors.As(err, new(*record.Reject)):
 		e.Class = keywright.Invalid
 	case errors.Is(err, ErrOtherwise):
 		e.Class, e.Hint = keywright.Refused, "restart it with the same declaration"
+	case errors.Is(err, errRedeclared):
+		e.Class, e.Hint = keywright.Refused, "take the former declaration; or roll the part back to shadow, where the "+
+			"files decide, and import and verify it"
 	case errors.Is(err, errNoPhases):
 		e.Hint = "it goes on when Redis answers"
 	case errors.Is(err, phase.ErrChanging):
@@ -191,6 +195,9 @@ func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phas
 		return PartState{}, m.wrong(op, part, err)
 	}
 	is, err := m.settled(ctx, part)
+	if err == nil {
+		err = m.lost(ctx, part, is)
+	}
 	if err == nil && !slices.Contains(phases, is.Phase) {
 		err = fmt.Errorf("the part is in phase %s", is.Phase)
 	}
@@ -310,10 +317,10 @@ func (m *Migration) lookAhead(ctx context.Context) {
 
 // ask asks Redis whether it has a later epoch of a part than the files.
 func (m *Migration) ask(ctx context.Context, part string) error {
-	switch _, _, later, err := m.inRedis(ctx, part); {
+	switch is, err := m.inRedis(ctx, part); {
 	case err != nil:
 		return err
-	case later:
+	case is.ahead:
 		m.ahead.set(part, isLater)
 	default:
 		m.ahead.set(part, known)
@@ -338,28 +345,37 @@ func (m *Migration) keepPhases() error {
 	return m.disk.WriteJSON(m.disk.PhasePath(), disk.Phases{Form: disk.PhasesForm, Parts: map[string]PartState{}})
 }
 
-// inRedis returns the phase and the epoch that Redis has of a part, and whether that is later
-// than any that the files may know. Without an answer that is not known.
-func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, epoch uint64, ahead bool, err error) {
+// kept describes what Redis has of a part.
+type kept struct {
+	phase         phase.Phase
+	epoch, ticket uint64
+	ahead         bool // the epoch is later than any that the files may know
+}
+
+// inRedis returns what Redis has of a part. Without an answer that is not known.
+func (m *Migration) inRedis(ctx context.Context, part string) (out kept, err error) {
 	raw, err := m.link.Raw()
 	if err != nil {
-		return 0, 0, false, err
+		return out, err
 	}
-	has, err := raw.Do(ctx, raw.B().Hmget().Key(m.server.Key).Field("epoch:"+part, "phase:"+part).Build()).AsStrSlice()
+	has, err := raw.Do(ctx, raw.B().Hmget().Key(m.server.Key).Field("epoch:"+part, "phase:"+part,
+		"ticket:"+part).Build()).AsStrSlice()
 	if err != nil {
-		return 0, 0, false, err
+		return out, err
 	}
-	p, err := m.disk.Phases() // after Redis was asked: epochs only grow
-	if err != nil {
-		return 0, 0, false, err
+	p, err := m.disk.Phases()                      // after Redis was asked: epochs only grow
+	if err != nil && !errors.Is(err, ErrDamaged) { // a damaged one knows no epoch
+		return out, err
 	}
-	is, epoch := p.Of(part), store.Number(has[0])
+	is := p.Of(part)
 	most := is.Epoch
 	if is.Intent != nil {
 		most = is.Intent.Epoch + 2
 	}
 	at, unknown := phase.Parse(has[1])
-	return at, epoch, unknown == nil && epoch > most, nil
+	out = kept{phase: at, epoch: store.Number(has[0]), ticket: store.Number(has[2])}
+	out.ahead = unknown == nil && out.epoch > most
+	return out, nil
 }
 
 // notAhead is nil if the files know the epoch of a part. Where that was not so when it was asked, or no
@@ -384,7 +400,7 @@ func (m *Migration) notAhead(ctx context.Context, part string, p disk.Phases) er
 		}
 		return m.notAhead(ctx, part, p)
 	}
-	if _, _, later, err := m.inRedis(ctx, part); err != nil || later {
+	if is, err := m.inRedis(ctx, part); err != nil || is.ahead {
 		return errors.Join(phase.ErrAhead, err)
 	}
 	m.ahead.set(part, known)

@@ -254,7 +254,7 @@ var Layers = []Layer{
 		{"migrate/documents", []string{".", "keyspace", "migrate/phase", "migrate/record"}},
 		{"migrate/internal/disk", []string{"internal/filelock", "migrate/phase", "migrate/record"}},
 		{"migrate/internal/digests", []string{"migrate/record"}},
-		{"migrate/internal/marks", []string{"internal/filelock", "migrate/record"}},
+		{"migrate/internal/marks", []string{"internal/filelock", "migrate/internal/disk", "migrate/record"}},
 		{"migrate/internal/sources", []string{".", "keyspace", "migrate/documents", "migrate/internal/disk",
 			"migrate/internal/marks", "migrate/phase", "migrate/record", "value"}},
 		{"migrate/internal/store", []string{".", "kernel", "internal/lua", "keyspace", "migrate/documents",

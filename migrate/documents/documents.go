@@ -51,6 +51,9 @@ type PartOf struct {
 	Gates phase.Limits // of its phases
 	// Form is a digest of what decides which records the part has; "": it is not known.
 	Form string
+	// Rules is a digest of what decides whether both sides of the part are equal, and Reads of what the moves of all
+	// parts read: what was found with another one holds no longer.
+	Rules, Reads string
 }
 
 // MoveOf describes what the engine must know of a move.

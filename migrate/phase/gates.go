@@ -12,7 +12,7 @@ type Gate uint8
 const (
 	Marks     Gate = iota // no record may differ without having been compared since
 	Imported              // every record of the files has been imported
-	Verified              // a comparison in both directions has found no difference
+	Verified              // the last comparison in both directions has found no difference
 	RoundTrip             // files → Redis → files gives every record again
 	Compared              // so many reads have been compared
 	Unequal               // at most so many classes of them were different
@@ -46,7 +46,7 @@ type Facts struct {
 	Unequal   int64         // classes of differences that were confirmed and are open
 	In        time.Duration // since when the phase lasts
 	Imported  bool
-	Verified  bool // since the phase began
+	Verified  bool // by the last comparison since the phase began
 	RoundTrip bool
 	Backup    time.Duration // age of the last verified backup; negative: there is none
 	Unfit     []string      // what the server lacks

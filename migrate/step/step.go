@@ -23,6 +23,8 @@ type ImportReport struct {
 	Over     int64            // their time is over
 	Rejects  []*record.Reject // at most 100
 	Rejected int64            // matches of the files that cannot be records
+	Faults   []error          // files that are damaged, each a *record.Error; at most 100
+	Faulty   int64            // how many of them there are
 }
 
 // Coverage describes what of the sources of a part the moves of all parts read. What they do not read, and the
@@ -173,4 +175,8 @@ type ExportReport struct {
 	// again. Reject.Key has the key. The files are written without them.
 	Refused  int64
 	Refusals []*record.Reject // at most 100
+
+	// Faulty are files of the sources that are damaged, each a *record.Error. They are not written.
+	Faulty int64
+	Faults []error // at most 100
 }

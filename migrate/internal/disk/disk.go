@@ -233,6 +233,9 @@ func (d *Disk) WriteJSON(path string, value any) error {
 // maxOwn bounds the files of the engine that are read at once.
 const maxOwn = 4 << 20
 
+// ErrDamaged reports one of the engine's own files that is not as it was written.
+var ErrDamaged = errors.New("is damaged")
+
 // ReadJSON reads one of the engine's own files; there is false where there is none.
 func ReadJSON(path string, value any) (there bool, err error) {
 	f, err := os.Open(path)
@@ -249,7 +252,7 @@ func ReadJSON(path string, value any) (there bool, err error) {
 		return true, fmt.Errorf("%s has more than %d MiB", path, maxOwn>>20)
 	}
 	if err := json.Unmarshal(text.Bytes(), value); err != nil {
-		return true, fmt.Errorf("%s is damaged: %w", path, err)
+		return true, fmt.Errorf("%s %w: %w", path, ErrDamaged, err)
 	}
 	return true, nil
 }

@@ -36,7 +36,7 @@ func (d *Disk) PhasePath() string { return filepath.Join(d.Own, "phase.json") }
 // of before.
 func (d *Disk) Phases() (p Phases, err error) {
 	if _, err := ReadJSON(d.PhasePath(), &p); err != nil {
-		return p, err
+		return Phases{}, err
 	}
 	if p.Form > PhasesForm {
 		return p, fmt.Errorf("%s was written by a newer keywright (form %d)", d.PhasePath(), p.Form)

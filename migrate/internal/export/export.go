@@ -146,7 +146,18 @@ func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder str
 			}
 			return nil
 		}}
+	damaged, changed := map[string]bool{}, map[string]int64{} // by file
+	s.Fault = func(file string, err error) error {
+		if report.Faulty++; len(report.Faults) < sides.MaxListed {
+			report.Faults = append(report.Faults, err)
+		}
+		damaged[file], report.Changed = true, report.Changed-changed[file]
+		return nil
+	}
 	s.Found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
+		if damaged[file] {
+			return nil
+		}
 		if diffs[0].Kind == record.DiffExtra && stored == nil {
 			all, err := m.Server.TakeAll(ctx, part, epoch, []sources.Group{g})
 			if err != nil {
@@ -157,6 +168,7 @@ func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder str
 		if report.Changed++; report.Changed > maxEdits {
 			return sides.ErrTooMany
 		}
+		changed[file]++
 		edits[file] = append(edits[file], sources.EditsOf(m.Moves[g.ID.Move], g.ID, stored)...)
 		return nil
 	}
@@ -168,6 +180,9 @@ func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder str
 			}
 			return nil
 		})
+	}
+	for file := range damaged {
+		delete(edits, file)
 	}
 	if err == nil {
 		err = m.outside(ctx, to, edits)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -269,8 +270,8 @@ func (m *Log) Close() (left int, err error) {
 const maxMarkFile = 1 << 30
 
 // ErrDamaged reports a file of marks that was not written by this program as it is.
-var ErrDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, " +
-	"accepting that, and verify it")
+var ErrDamaged = fmt.Errorf("it %w, and which records may differ is not known: repair the part, accepting that, "+
+	"and verify it", disk.ErrDamaged)
 
 // Read reads the open marks of a process, which may be adding some.
 func Read(path string) ([]Mark, error) {

@@ -119,6 +119,7 @@ type Sweep struct {
 	Pace   *Pace
 	Found  func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error
 	Reject func(*record.Reject) error
+	Fault  func(file string, err error) error // for a damaged file: the others are read; nil: it is the error
 
 	Records int64 // of the files
 	Bytes   int64
@@ -148,7 +149,11 @@ func (s *Sweep) Run(ctx context.Context) error {
 	defer s.extra.Close()
 	err := s.Sides.Docs.Files(ctx, s.Sides.Disk.Root, s.Part, func(file string) error {
 		s.Files++
-		return s.file(ctx, file)
+		err := s.file(ctx, file)
+		if s.Fault != nil && errors.As(err, new(*record.Error)) {
+			return s.Fault(file, err)
+		}
+		return err
 	})
 	if err != nil {
 		return err

@@ -43,7 +43,8 @@ func Walked(d documents.Documents) int { return d.(declared).listed.walked }
 // Parts implements Documents.
 func (d declared) Parts() (out []documents.PartOf) {
 	for _, p := range d.m.Migration.Parts {
-		part := documents.PartOf{Name: p.Name, Form: formOf(p),
+		part := documents.PartOf{Name: p.Name, Form: formOf(p), Rules: rulesOf(d.m.Migration, p),
+			Reads: readsOf(d.m.Migration),
 			Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal,
 				For:   p.Gates.For,
 				Marks: p.Gates.Marks, Backup: p.Gates.Backup}}

@@ -3,6 +3,7 @@ package migration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,9 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	}
 	at := slices.IndexFunc(all, func(s migrate.PartStatus) bool { return s.Part == part })
 	s := &all[at]
+	if s.Lost != nil {
+		return nil, 0, migrateFailure(fmt.Errorf("part %s: %w", part, s.Lost))
+	}
 	rule := phase.Of(s.State.Phase)
 	to, ok := s.State.Phase.Previous()
 	gates := phases.GatesOf(rule.Back, s.Back)
@@ -156,13 +160,16 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	return out, to, nil
 }
 
-// goesFirst returns the part that must change its phase before part at may go to one, the outermost of them;
-// "": none.
+// goesFirst returns the part that must change its phase before part at may go to one, the outermost of them; "": none.
+// A step forward waits for parts before it, a step back for parts after it.
 func goesFirst(all []migrate.PartStatus, at int, to phase.Phase) string {
-	for i := range at {
-		if to > all[i].State.Phase {
-			return all[i].Part
+	if to > all[at].State.Phase {
+		for i := range at {
+			if to > all[i].State.Phase {
+				return all[i].Part
+			}
 		}
+		return ""
 	}
 	for i := len(all) - 1; i > at; i-- {
 		if to < all[i].State.Phase {

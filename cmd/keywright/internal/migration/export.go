@@ -38,9 +38,10 @@ A record of Redis that the declaration would not read from a file again is in no
 listed with its key. Each file is read again before it takes its place.
 
 Exit codes: 0 written, 1 written, and the sources have records that cannot be read: those
-are in the files as Redis has them, or else as the sources have them, 2 usage, 3 the
-server cannot be reached, 4 refused, as in the phase off or where the folder has files
-already, 5 written without records that no file can have, 130 interrupted.`,
+are in the files as Redis has them, or else as the sources have them; or the sources have
+damaged files: those are listed, and not written, 2 usage, 3 the server cannot be reached,
+4 refused, as in the phase off or where the folder has files already, 5 written without
+records that no file can have, 130 interrupted.`,
 		Example: `  keywright migrate export --to /var/backups/bot-files
   keywright migrate export history --to out -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -103,13 +104,15 @@ type exportedPart struct {
 	Rejects  []rejectReport `json:"rejects,omitempty"`
 	Refused  int64          `json:"refused"`            // of Redis, that no file can have: the files are without them
 	Refusals []rejectReport `json:"refusals,omitempty"` // at most 100
+	Faulty   int64          `json:"faulty"`             // files of the sources that are damaged, and are not written
+	Faults   []faultReport  `json:"faults,omitempty"`   // at most 100
 }
 
 func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) error {
 	out := &Exported{Migration: r.declared.Name, Folder: o.to, Parts: []exportedPart{}}
 	files := map[string]bool{}
 	for _, part := range r.parts {
-		is, err := r.in("export", part, &out.Off, append(verifiable, phase.Complete)...)
+		is, err := r.in(ctx, "export", part, &out.Off, append(verifiable, phase.Complete)...)
 		if err != nil {
 			return err
 		}
@@ -128,7 +131,7 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 			files[file] = true // parts may share it
 		}
 		out.Parts = append(out.Parts, exportedPart{part, e.Files, e.Records, e.Changed, e.Rejected,
-			rejectsOf(e.Rejects), e.Refused, rejectsOf(e.Refusals)})
+			rejectsOf(e.Rejects), e.Refused, rejectsOf(e.Refusals), e.Faulty, faultsOf(e.Faults)})
 	}
 	r.bar.Clear()
 	if err := nothingDone("exported", out.Off, len(r.parts)); err != nil {
@@ -146,7 +149,7 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 		switch {
 		case p.Refused > 0:
 			return &cli.Exit{Code: cli.ExitPartial}
-		case p.Rejected > 0:
+		case p.Rejected+p.Faulty > 0:
 			code = cli.ExitFindings
 		}
 	}
@@ -199,13 +202,19 @@ func (r *migrationRun) printExported(out *Exported) error {
 			{Title: "left out", Right: true}}, rows); err != nil {
 		return err
 	}
+	said, faulty := map[string]bool{}, int64(0)
 	for _, p := range out.Parts {
 		r.printRejects(p.Part, p.Rejects, p.Rejected)
 		r.printRejects(p.Part, p.Refusals, p.Refused)
+		r.printFaults(p.Part, p.Faults, p.Faulty, said)
+		faulty += p.Faulty
 	}
 	r.tellOff(out.Off)
 	r.Print("\nWrote %s into %s: %s equal to the sources byte by byte, %s.",
 		terminal.Plural(out.Equal+out.Different, "file"),
 		finding.Printable(out.Folder), terminal.Count(out.Equal), terminal.Plural(out.Different, "other"))
+	if faulty > 0 {
+		r.Print("%s", r.Out.Paint(terminal.Red, "Damaged files of the sources were not written: mend them, and export again."))
+	}
 	return nil
 }

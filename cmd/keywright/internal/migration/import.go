@@ -70,8 +70,9 @@ on meanwhile; what they write is not undone. The files are read as a stream, in 
 memory whatever their size.
 
 Running it again changes nothing that is there already, so a run that was killed is
-simply run again. Records that cannot be moved are listed; the gate of the phase opens
-when a run has come to its end without one.
+simply run again. Records that cannot be moved are listed, and so are damaged files; the
+others are imported. The gate of the phase opens when a run has come to its end without
+one.
 
 Exit codes: 0 imported, 1 some records or files cannot be moved (they are listed), 2
 usage, 3 the server cannot be reached, 4 refused, as in another phase, 5 without --apply:
@@ -167,12 +168,15 @@ func rejectsOf(in []*record.Reject) (out []rejectReport) {
 	return out
 }
 
-func faultOf(err error) faultReport {
-	var bad *record.Error
-	if errors.As(err, &bad) {
-		return faultReport{bad.At.File, bad.At.Line, bad.At.Column, bad.Message}
+func faultsOf(faults []error) (out []faultReport) {
+	for _, err := range faults {
+		x := faultReport{Reason: err.Error()}
+		if bad := new(record.Error); errors.As(err, &bad) {
+			x = faultReport{bad.At.File, bad.At.Line, bad.At.Column, bad.Message}
+		}
+		out = append(out, x)
 	}
-	return faultReport{Reason: err.Error()}
+	return out
 }
 
 // planParts reads the files of parts and shows what an import would do.
@@ -194,11 +198,9 @@ func (r *migrationRun) planParts(ctx context.Context, out *ImportReport, parts [
 
 func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 	x := importedPart{Part: p.Part, Files: p.Files, Bytes: p.Bytes, RoundTrip: &p.RoundTrip,
-		Rejected: p.Rejected, Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Moves: []movedRecords{},
+		Rejected: p.Rejected, Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Faults: faultsOf(p.Faults),
+		Moves:    []movedRecords{},
 		Coverage: coverageOf(&p.Coverage)}
-	for _, fault := range p.Faults {
-		x.Faults = append(x.Faults, faultOf(fault))
-	}
 	part := r.declared.Part(p.Part)
 	for i, mv := range p.Moves {
 		x.Records += mv.Records
@@ -235,7 +237,7 @@ func (r *migrationRun) importParts(ctx context.Context) error {
 	out := &ImportReport{Applied: r.apply}
 	var parts []string
 	for _, part := range r.parts {
-		is, err := r.in("import", part, &out.Off, phase.DualWrite, phase.Backfill, phase.Shadow)
+		is, err := r.in(ctx, "import", part, &out.Off, phase.DualWrite, phase.Backfill, phase.Shadow)
 		if err != nil {
 			return err
 		}
@@ -261,9 +263,9 @@ func (r *migrationRun) importParts(ctx context.Context) error {
 		}
 		x := importedPart{Part: part, Files: p.Files, Bytes: r.part.bytes - r.part.baseBytes, Records: p.Records,
 			Written: p.Written, Same: p.Same, Newer: p.Newer, Over: p.Over, Rejected: p.Rejected,
-			Rejects: rejectsOf(p.Rejects)}
-		if bad := new(record.Error); errors.As(err, &bad) { // the other parts are not that file's
-			x.Faulty, x.Faults, err = 1, []faultReport{faultOf(err)}, nil
+			Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Faults: faultsOf(p.Faults)}
+		if errors.As(err, new(*record.Error)) { // it is listed, and the other parts are not that file's
+			err = nil
 		}
 		out.Parts = append(out.Parts, x)
 		if failed = err; failed != nil {
@@ -336,7 +338,8 @@ func (r *migrationRun) printImport(out *ImportReport) error {
 	said := map[string]bool{}
 	for i := range out.Parts {
 		p := &out.Parts[i]
-		r.printFaults(p, said)
+		r.printRejects(p.Part, p.Rejects, p.Rejected)
+		r.printFaults(p.Part, p.Faults, p.Faulty, said)
 		r.printCoverage(&cover, p.Coverage)
 		total.Records, total.Written = total.Records+p.Records, total.Written+p.Written
 		total.Rejected, total.Faulty = total.Rejected+p.Rejected, total.Faulty+p.Faulty
@@ -388,21 +391,20 @@ func (r *migrationRun) printImported(out *ImportReport) error {
 	return terminal.Table(r.Out, columns, rows)
 }
 
-// printFaults lists what of a part cannot be moved. A file of several parts is named once.
-func (r *migrationRun) printFaults(p *importedPart, said map[string]bool) {
-	r.printRejects(p.Part, p.Rejects, p.Rejected)
-	for _, x := range p.Faults {
+// printFaults lists files and moves of a part that cannot be used. A file of several parts is named once.
+func (r *migrationRun) printFaults(part string, faults []faultReport, all int64, said map[string]bool) {
+	for _, x := range faults {
 		at := placeIn(x.File, x.Line, x.Column)
 		if at == "" {
-			at = p.Part
+			at = part
 		}
 		if line := at + ": " + x.Reason; !said[line] {
 			said[line] = true
 			r.Print("%s", finding.Printable(line))
 		}
 	}
-	if more := p.Faulty - int64(len(p.Faults)); more > 0 {
-		r.Print("%s: and %s", p.Part, terminal.Plural(more, "more faulty file"))
+	if more := all - int64(len(faults)); more > 0 {
+		r.Print("%s: and %s", part, terminal.Plural(more, "more faulty file"))
 	}
 }
 

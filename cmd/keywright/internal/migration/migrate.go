@@ -293,6 +293,10 @@ func (r *migrationRun) progressed(bytes, records int64) {
 		Elapsed: now.Sub(r.part.began), Note: terminal.Plural(records-r.part.baseRecords, "record")}, now)
 }
 
+// setsAside says what becomes of a file of the engine that cannot be read.
+const setsAside = "bring the file back, or " +
+	"`keywright migrate repair PART --from files|redis --accept-marks` sets it aside"
+
 // migrateRefusals say what a migration refuses, and what to do then.
 var migrateRefusals = []struct {
 	is   error
@@ -302,8 +306,8 @@ var migrateRefusals = []struct {
 		"Redis has lost data, or is another one: `keywright migrate repair PART --from files` or `--from redis` goes on"},
 	{phase.ErrAhead,
 		"Redis is ahead of the files: bring .keywright back, or `keywright migrate repair PART --from redis` goes on"},
-	{migrate.ErrUnseen,
-		"bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"},
+	{migrate.ErrUnseen, setsAside},
+	{migrate.ErrDamaged, setsAside},
 	{migrate.ErrOtherwise, "restart it with the same declaration: `keywright migrate status` lists the processes"},
 	{phase.ErrChanging, "another process changes the phase; try again"},
 	{phase.ErrEpoch, "the phase was changed meanwhile; try again"},
@@ -384,10 +388,14 @@ type partOff struct {
 
 // in tells whether a part is in one of these phases. One that is not is an error, if it was named
 // or the verb takes one part: off is nil.
-func (r *migrationRun) in(verb, part string, off *[]partOff, phases ...phase.Phase) (bool, error) {
+func (r *migrationRun) in(ctx context.Context, verb, part string, off *[]partOff, phases ...phase.Phase) (bool,
+	error) {
 	is, err := r.Phase(part)
 	if err != nil || slices.Contains(phases, is.Phase) {
 		return err == nil, migrateFailure(err)
+	}
+	if err := r.Lost(ctx, part); err != nil { // the phase is not known
+		return false, migrateFailure(err)
 	}
 	var names []string
 	for _, p := range phases {

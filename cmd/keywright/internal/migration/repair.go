@@ -1,7 +1,6 @@
 package migration
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -127,7 +126,7 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 			return err
 		}
 	}
-	if _, err := r.in("repair", part, nil, verifiable...); err != nil {
+	if _, err := r.in(ctx, "repair", part, nil, verifiable...); err != nil {
 		return err
 	}
 	found := &Verified{}
@@ -135,19 +134,32 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 		r.bar.Clear()
 		return err
 	}
-	sides := found.Parts[0]
-	out := &Repaired{Migration: r.declared.Name, Part: part, Applied: r.apply, Class: o.class, Sides: &sides}
-	out.Left = sides.Missing + sides.Extra + sides.Unequal + sides.Rejected - sides.Repaired
-	if err := r.showRepaired(out, func() error {
-		found.Equal = out.Left == 0
-		if err := r.printVerified(found); err != nil {
+	sides, now := found.Parts[0], found.Parts[0]
+	if sides.Repaired > 0 { // what was repaired may differ still, and other records by now
+		after := &Verified{}
+		if err := r.verifyPart(ctx, part, migrate.VerifyOptions{PerSecond: r.rate}, after); err != nil {
+			r.bar.Clear()
+			r.Say("repaired %s; what differs now is not known", terminal.Plural(sides.Repaired, "record"))
 			return err
 		}
+		now = after.Parts[0]
+	}
+	is, err := r.Phase(part)
+	if err != nil {
+		return migrateFailure(err)
+	}
+	out := &Repaired{Migration: r.declared.Name, Part: part, Applied: r.apply, Class: o.class, Sides: &sides,
+		Left: now.differ(), Phase: is.Phase.String(), Epoch: int64(is.Epoch)}
+	if err := r.showRepaired(out, func() error {
+		if err := r.printCompared(found); err != nil {
+			return err
+		}
+		r.printEqual(out.Left == 0, now.Marked)
 		switch {
 		case !out.Applied && out.Left > 0:
 			r.Print("Nothing was changed; --apply brings the side that follows to the one that decides.")
 		case out.Applied:
-			r.Print("Repaired %s; %s.", terminal.Plural(sides.Repaired, "record"), differStill(out.Left))
+			r.Print("Repaired %s; %s.", terminal.Plural(sides.Repaired, "record"), differStill(out.Left, now.Marked))
 		}
 		return nil
 	}); err != nil {
@@ -159,28 +171,26 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 	return nil
 }
 
-func differStill(left int64) string {
-	if left == 0 {
-		return "nothing differs any more"
+func differStill(left, marked int64) string {
+	switch {
+	case left > 0:
+		return terminal.Plural(left, "record") +
+			" of other classes, that no file can have, or that the files have twice, differ"
+	case marked > 0:
+		return terminal.Plural(marked, "record") + " with a mark may differ"
 	}
-	return terminal.Plural(left, "record") + " of other classes, with a mark, or that no file can have, differ"
+	return "nothing differs any more"
 }
 
 // repairFrom goes on with one side after lost data.
 func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) error {
 	side := map[string]phase.Side{"files": phase.Files, "redis": phase.Redis}[o.from]
-	is, err := r.Phase(part)
-	if err != nil {
-		return migrateFailure(err)
-	}
-	out := &Repaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply,
-		Was:   is.Phase.String(),
-		Phase: is.Phase.String(), Epoch: int64(is.Epoch)}
+	out := &Repaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply}
 	done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: byCommand, Look: !r.apply})
 	if err != nil {
 		return migrateFailure(err)
 	}
-	out.Phase, out.Epoch, out.Marks = done.Phase.String(), int64(done.Epoch), done.Marks
+	out.Was, out.Phase, out.Epoch, out.Marks = done.Was.String(), done.Phase.String(), int64(done.Epoch), done.Marks
 	return r.showRepaired(out, func() error {
 		verb := "would go"
 		if out.Applied {
@@ -200,12 +210,7 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 
 func (r *migrationRun) showRepaired(out *Repaired, table func() error) error {
 	r.bar.Clear()
-	is, err := r.Phase(out.Part)
-	if err != nil {
-		return migrateFailure(err)
-	}
-	out.Phase, out.Epoch, out.DurationMS = cmp.Or(out.Phase, is.Phase.String()), cmp.Or(out.Epoch, int64(is.Epoch)),
-		r.durationMS()
+	out.DurationMS = r.durationMS()
 	return r.printOr(out, table)
 }
 

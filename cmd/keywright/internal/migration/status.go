@@ -3,6 +3,7 @@ package migration
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/phase"
 	"github.com/spf13/cobra"
 )
 
@@ -52,6 +54,20 @@ type Status struct {
 	Away      string                 `json:"away,omitempty"`  // why the server does not answer
 	Unfit     []string               `json:"unfit,omitempty"` // what it lacks to be the only place of the records
 	Parts     []phases.MigrationPart `json:"parts"`
+
+	ways map[string]string // how a part goes on that has lost something
+}
+
+// waysOn say how a part goes on that has lost something.
+var waysOn = []struct {
+	is  error
+	way string
+}{
+	{phase.ErrAhead, "the folder .keywright that belongs to Redis is back, or " +
+		"`keywright migrate repair PART --from redis`"},
+	{migrate.ErrUnseen, "that file is back, or `keywright migrate repair PART --accept-marks` with `--from files` or " +
+		"`--from redis` sets it aside"},
+	{phase.ErrLost, "`keywright migrate repair PART --from files` or `--from redis`"},
 }
 
 // statusOf returns the status of the parts that were asked for.
@@ -61,8 +77,13 @@ func (r *migrationRun) statusOf(ctx context.Context) (*Status, []migrate.PartSta
 		return nil, nil, migrateFailure(err)
 	}
 	out := &Status{Migration: r.declared.Name, Folder: r.folder, Server: r.server,
-		Parts: []phases.MigrationPart{}}
+		Parts: []phases.MigrationPart{}, ways: map[string]string{}}
 	for i := range all {
+		for _, w := range waysOn {
+			if errors.Is(all[i].Lost, w.is) {
+				out.ways[all[i].Part] = w.way
+			}
+		}
 		if err := all[i].Facts.Unanswered; r.away == nil && err != nil && r.server != "" {
 			r.away = migrateFailure(err)
 		}
@@ -105,8 +126,8 @@ func (r *migrationRun) printStatus(out *Status) error {
 	for i := range out.Parts {
 		p := &out.Parts[i]
 		if p.Lost != "" {
-			r.Print("%s", r.Out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until "+
-				"`keywright migrate repair "+p.Part+" --from files` or `--from redis`."))
+			r.Print("%s", r.Out.Paint(terminal.Red, finding.Printable("part "+p.Part+": "+p.Lost+
+				". Nothing is written until "+strings.ReplaceAll(out.ways[p.Part], "PART", p.Part)+".")))
 		}
 		lasts := ""
 		if p.Since != nil {

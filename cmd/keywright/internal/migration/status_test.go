@@ -33,6 +33,10 @@ func TestThePartThatGoesFirst(t *testing.T) {
 		{[]phase.Phase{phase.Live, phase.Live, phase.Shadow}, 0, phase.Shadow, "b"},
 		{[]phase.Phase{phase.Live, phase.Live, phase.Live}, 0, phase.RampDown, ""},
 		{[]phase.Phase{phase.Live, phase.Live, phase.Live}, 2, phase.Shadow, ""},
+		{[]phase.Phase{phase.DualWrite, phase.Live, phase.Live}, 0, phase.Backfill, ""}, // part a was repaired from its files
+		{[]phase.Phase{phase.DualWrite, phase.Live, phase.Live}, 2, phase.Shadow, ""},
+		{[]phase.Phase{phase.DualWrite, phase.Live, phase.Live}, 1, phase.RampDown, "a"},
+		{[]phase.Phase{phase.DualWrite, phase.Live, phase.Live}, 1, phase.Shadow, "c"},
 	} {
 		var all []migrate.PartStatus
 		for i, at := range c.phases {
@@ -42,6 +46,22 @@ func TestThePartThatGoesFirst(t *testing.T) {
 		}
 		if got := goesFirst(all, c.at, c.to); got != c.first {
 			t.Errorf("%v: part %s to %s: %q, want %q", c.phases, all[c.at].Part, c.to, got, c.first)
+		}
+	}
+}
+
+// TestWhatDiffersStill: records with a mark may differ, and none of the sentences says that nothing does.
+func TestWhatDiffersStill(t *testing.T) {
+	for _, c := range []struct {
+		left, marked int64
+		want         string
+	}{
+		{0, 0, "nothing differs any more"},
+		{0, 2, "2 records with a mark may differ"},
+		{1, 2, "1 record of other classes, that no file can have, or that the files have twice, differ"},
+	} {
+		if got := differStill(c.left, c.marked); got != c.want {
+			t.Errorf("%d left, %d marked: %q", c.left, c.marked, got)
 		}
 	}
 }

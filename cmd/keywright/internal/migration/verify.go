@@ -111,6 +111,9 @@ type sidesOfPart struct {
 	Differ   []differingRecord `json:"differ,omitempty"`      // with --records: at most 100
 }
 
+// differ returns how many records differ.
+func (p *sidesOfPart) differ() int64 { return p.Missing + p.Extra + p.Unequal + p.Rejected }
+
 // differingRecord represents a record that differs. It has its key and no value.
 type differingRecord struct {
 	Move  string           `json:"move"`
@@ -169,7 +172,7 @@ func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) err
 	}
 	out := &Verified{Migration: r.declared.Name, Parts: []sidesOfPart{}}
 	for _, part := range r.parts {
-		is, err := r.in("verify", part, &out.Off, verifiable...)
+		is, err := r.in(ctx, "verify", part, &out.Off, verifiable...)
 		if err == nil && is {
 			err = r.verifyPart(ctx, part, migrate.VerifyOptions{PerSecond: r.rate}, out)
 		}
@@ -253,7 +256,7 @@ func (r *migrationRun) showVerified(out *Verified) error {
 	r.bar.Clear()
 	out.DurationMS, out.Equal = r.durationMS(), len(out.Parts) > 0
 	for _, p := range out.Parts {
-		out.Equal = out.Equal && p.Missing+p.Extra+p.Unequal+p.Rejected == 0
+		out.Equal = out.Equal && p.differ() == 0
 	}
 	if err := r.printOr(out, func() error { return r.printVerified(out) }); err != nil {
 		return err
@@ -270,19 +273,50 @@ func (r *migrationRun) showVerified(out *Verified) error {
 }
 
 func (r *migrationRun) printVerified(out *Verified) error {
+	if err := r.printCompared(out); err != nil {
+		return err
+	}
+	r.tellOff(out.Off)
+	if b := out.Backup; b != nil {
+		r.Print("\nNoted the backup %s of %s (%s).", finding.Printable(b.File), b.Taken.UTC().Format(time.RFC3339),
+			terminal.Plural(b.Keys, "key"))
+	}
+	if len(out.Parts) > 0 {
+		marked := int64(0)
+		for _, p := range out.Parts {
+			marked += p.Marked
+		}
+		r.printEqual(out.Equal, marked)
+	}
+	return nil
+}
+
+// printEqual says whether both sides are equal.
+func (r *migrationRun) printEqual(equal bool, marked int64) {
+	switch {
+	case equal && marked > 0:
+		r.Print("\n%s", r.Out.Paint(terminal.Green, "Both sides are equal, but for "+terminal.Plural(marked, "record")+
+			" with a mark: a write is under way, or is replayed."))
+	case equal:
+		r.Print("\n%s", r.Out.Paint(terminal.Green, "Both sides are equal."))
+	default:
+		r.Print("\n%s", r.Out.Paint(terminal.Red, "The sides differ."))
+	}
+}
+
+// printCompared prints how the sides of parts compare.
+func (r *migrationRun) printCompared(out *Verified) error {
 	columns := []terminal.Column{{Title: "part"}, {Title: "records", Right: true}, {Title: "equal", Right: true},
 		{Title: "missing", Right: true}, {Title: "extra", Right: true}, {Title: "unequal", Right: true},
 		{Title: "marked", Right: true}, {Title: "rejected", Right: true}}
 	var rows [][]string
 	var classes []differenceClass
-	marked := int64(0)
 	for _, p := range out.Parts {
 		row := []string{p.Part}
 		for _, n := range []int64{p.Records, p.Equal, p.Missing, p.Extra, p.Unequal, p.Marked, p.Rejected} {
 			row = append(row, terminal.Count(n))
 		}
 		rows, classes = append(rows, row), append(classes, p.Classes...)
-		marked += p.Marked
 	}
 	if err := terminal.Table(r.Out, columns, rows); err != nil {
 		return err
@@ -303,21 +337,6 @@ func (r *migrationRun) printVerified(out *Verified) error {
 	}
 	if said := cover.sentence(); said != "" {
 		r.Print("\n%s", r.Out.Paint(terminal.Yellow, said))
-	}
-	r.tellOff(out.Off)
-	if b := out.Backup; b != nil {
-		r.Print("\nNoted the backup %s of %s (%s).", finding.Printable(b.File), b.Taken.UTC().Format(time.RFC3339),
-			terminal.Plural(b.Keys, "key"))
-	}
-	switch {
-	case len(out.Parts) == 0:
-	case out.Equal && marked > 0:
-		r.Print("\n%s", r.Out.Paint(terminal.Green, "Both sides are equal, but for "+terminal.Plural(marked, "record")+
-			" with a mark: a write is under way, or is replayed."))
-	case out.Equal:
-		r.Print("\n%s", r.Out.Paint(terminal.Green, "Both sides are equal."))
-	default:
-		r.Print("\n%s", r.Out.Paint(terminal.Red, "The sides differ."))
 	}
 	return nil
 }
