@@ -18,9 +18,12 @@ import (
 // phase, with the epoch of its change.
 func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch uint64, ids []record.ID,
 	drain bool) error {
-	byFile := map[string][]record.ID{}
+	byFile := map[string][]record.ID{} // "": no file can have them
 	for _, id := range ids {
 		file, err := m.docs.File(ctx, id)
+		if bad := new(record.Reject); errors.As(err, &bad) && bad.NoFile {
+			file, err = "", nil
+		}
 		if err != nil {
 			return err
 		}
@@ -59,7 +62,10 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		for _, id := range ids {
 			wanted[id] = true
 		}
-		found, err := m.files.Find(file, wanted)
+		found, err := &sources.Found{}, error(nil)
+		if file != "" {
+			found, err = m.files.Find(file, wanted)
+		}
 		if err != nil {
 			return err
 		}
@@ -87,10 +93,24 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 // that what is written last was read last.
 func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID,
 	drain bool) error {
+	if file == "" {
+		return m.noneOf(ctx, part, epoch, ids)
+	}
 	return m.files.Commit(ctx, file, &sources.Change{Part: part, Epoch: epoch, Drain: drain,
 		Edits: func(ctx context.Context) ([]record.Edit, error) {
 			return m.editsFromRedis(ctx, part, epoch, ids)
 		}})
+}
+
+// noneOf is nil if Redis has none of records that no file can have: both sides are equal then.
+func (m *Migration) noneOf(ctx context.Context, part string, epoch uint64, ids []record.ID) error {
+	edits, err := m.editsFromRedis(ctx, part, epoch, ids)
+	for _, e := range edits {
+		if err == nil && !e.Delete {
+			_, err = m.docs.File(ctx, e.Record.ID())
+		}
+	}
+	return err
 }
 
 func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64,

@@ -49,6 +49,7 @@ type Source struct {
 
 	root   *node          // of the paths of the moves
 	covers *cover.Covered // what they read
+	before []*Source      // those that are declared before it: a file that matches two is the first one's
 }
 
 // Move makes the records of one declared move.
@@ -105,6 +106,7 @@ type Reject struct {
 	Key    string // of a record of Redis
 	Sub    string // its field or member
 	Digest string // of its value
+	NoFile bool   // whatever its value: its key makes no name of a file
 
 	id    ID
 	known bool // id is the whole of it

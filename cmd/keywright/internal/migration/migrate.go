@@ -358,6 +358,10 @@ func migrateFailure(err error) error {
 			Hint: "take them away from Redis, or change the declaration: " +
 				"`keywright migrate export` lists them"}
 	}
+	if refused := new(record.Reject); errors.As(err, &refused) && refused.Key != "" && refused.At.File == "" {
+		return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(),
+			Hint: "delete this record in Redis, or change the declaration; then run this again"}
+	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {
 			return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: refusal.hint}
