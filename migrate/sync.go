@@ -1,10 +1,12 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -172,13 +174,17 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 		return nil
 	}
 	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: epoch}
-	s.Found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+	s.Found = func(in string, u store.Unequal) error {
+		if u.Fault != nil {
+			refused.add(u.Fault)
+			return nil
+		}
 		if in != file || len(ids) >= bringBatch {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
-		file, ids = in, append(ids, g.ID)
+		file, ids = in, append(ids, u.ID)
 		return nil
 	}
 	if err = s.Run(ctx); err == nil {
@@ -196,8 +202,28 @@ type RefusedError struct {
 	Rejects []*record.Reject // at most 100
 }
 
+// refusalsSaid bounds the records that the text of a RefusedError names.
+const refusalsSaid = 10
+
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%d records of Redis cannot be in a file, such as %v", e.Count, e.Rejects[0])
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d records of Redis cannot be in a file: ", e.Count)
+	for i, bad := range e.Rejects[:min(len(e.Rejects), refusalsSaid)] {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(bad.Error())
+	}
+	if more := e.Count - refusalsSaid; more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String()
+}
+
+func (e *RefusedError) add(bad *record.Reject) {
+	if e.Count++; len(e.Rejects) < sides.MaxListed {
+		e.Rejects = append(e.Rejects, bad)
+	}
 }
 
 // Unwrap gives the first.
@@ -211,15 +237,15 @@ func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids 
 		groups[i].ID = id
 	}
 	for some := range slices.Chunk(groups, store.SweepBatch) {
-		stored, err := m.server.TakeAll(ctx, part, epoch, some)
+		stored, unread, err := m.server.TakeEach(ctx, part, epoch, some)
 		if err != nil {
 			return nil, err
 		}
 		for i, g := range some {
-			if bad := m.unfitOf(stored[i]); bad == nil {
+			if bad := cmp.Or(unread[g.ID], m.unfitOf(stored[i])); bad == nil {
 				out = append(out, g.ID)
-			} else if refused.Count++; len(refused.Rejects) < sides.MaxListed {
-				refused.Rejects = append(refused.Rejects, bad)
+			} else {
+				refused.add(bad)
 			}
 		}
 	}

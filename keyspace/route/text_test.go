@@ -129,7 +129,7 @@ func TestFilesInFull(t *testing.T) {
 			t.Errorf("%.9q %.9q: %.9q %q, not %q", c.a, c.b, name, fault, c.want)
 		}
 	}
-	if fault := NameFault(strings.Repeat("123456789/", MaxName/10)+"1"); !strings.Contains(fault, "800 bytes") {
+	if fault := NameFault(strings.Repeat("123456789/", MaxName/10) + "1"); !strings.Contains(fault, "800 bytes") {
 		t.Errorf("a long name: %q", fault)
 	}
 }

@@ -107,6 +107,7 @@ type Reject struct {
 	Sub    string // its field or member
 	Digest string // of its value
 	NoFile bool   // whatever its value: its key makes no name of a file
+	Err    error  // of a record of Redis that cannot be read: why
 
 	id    ID
 	known bool // id is the whole of it
@@ -128,9 +129,26 @@ func (e *Reject) Error() string {
 		if e.Sub != "" {
 			what += " " + strconv.Quote(e.Sub)
 		}
-		return fmt.Sprintf("%s: the record %s (value %s) cannot be in a file: %s", e.Move.Name, what, e.Digest, e.Reason)
+		if e.Digest != "" {
+			what += " (value " + e.Digest + ")"
+		}
+		if e.Err != nil {
+			return fmt.Sprintf("%s: the record %s: %s", e.Move.Name, what, e.Reason)
+		}
+		return fmt.Sprintf("%s: the record %s cannot be in a file: %s", e.Move.Name, what, e.Reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
+}
+
+// Unwrap gives why a record of Redis cannot be read, nil of another.
+func (e *Reject) Unwrap() error { return e.Err }
+
+// Unreadable returns a record that Redis has, and that cannot be read or written there. The move may be nil.
+func Unreadable(mv *Move, id ID, err error) *Reject {
+	if mv == nil {
+		mv = &Move{Move: &keyspace.Move{Name: id.Move}}
+	}
+	return &Reject{Move: mv, Reason: err.Error(), Key: id.Key, Sub: id.Sub, Err: err, id: id, known: true}
 }
 
 // Options holds the bounds of reading. The zero value has the defaults.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/migrate/step"
 )
@@ -146,13 +147,18 @@ func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder str
 			}
 			return nil
 		}}
-	s.Found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
-		if diffs[0].Kind == record.DiffExtra && stored == nil {
-			all, err := m.Server.TakeAll(ctx, part, epoch, []sources.Group{g})
+	s.Found = func(file string, u store.Unequal) error {
+		g, stored := u.Group, u.Stored
+		if u.Fault == nil && u.Differences[0].Kind == record.DiffExtra {
+			all, unread, err := m.Server.TakeEach(ctx, part, epoch, []sources.Group{g})
 			if err != nil {
 				return err
 			}
-			stored = all[0]
+			stored, u.Fault = all[0], unread[g.ID]
+		}
+		if u.Fault != nil { // a source that has it keeps it
+			refuse(report, u.Fault)
+			return nil
 		}
 		if report.Changed++; report.Changed > maxEdits {
 			return sides.ErrTooMany

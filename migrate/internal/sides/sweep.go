@@ -117,7 +117,7 @@ type Sweep struct {
 	Part   string
 	Epoch  uint64
 	Pace   *Pace
-	Found  func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error
+	Found  func(file string, u store.Unequal) error // file is "" where none can have it: Fault says why
 	Reject func(*record.Reject) error
 
 	Records int64 // of the files
@@ -125,8 +125,9 @@ type Sweep struct {
 	Extra   int64 // keys of Redis that no file has
 	Files   int64
 	seed    maphash.Seed
-	known   digests.Set  // of the IDs of the files
-	extra   digests.Once // of those that no file has: SCAN may give one again
+	known   digests.Set     // of the IDs of the files
+	extra   digests.Once    // of those that no file has: SCAN may give one again
+	typed   map[uint64]bool // keys of another type, of which files have records
 	Was     map[string]os.FileInfo
 	Cover   record.Coverages // what of the files is read; nil: it is not asked for
 }
@@ -144,6 +145,7 @@ func digest(seed maphash.Seed, key, sub string) uint64 {
 // file has.
 func (s *Sweep) Run(ctx context.Context) error {
 	s.seed, s.known.Room, s.extra.Room = maphash.MakeSeed(), s.Sides.Disk.Room, s.Sides.Disk.Room
+	s.typed = map[uint64]bool{}
 	defer s.known.Close()
 	defer s.extra.Close()
 	err := s.Sides.Docs.Files(ctx, s.Sides.Disk.Root, s.Part, func(file string) error {
@@ -257,7 +259,10 @@ func (s *Sweep) fetched(file string, f *fetch) error {
 		return f.err
 	}
 	for _, u := range f.unequal {
-		if err := s.Found(file, u.Group, u.Stored, u.Differences); err != nil {
+		if u.Fault != nil && errors.Is(u.Fault, store.ErrType) && len(s.typed) < digests.Held {
+			s.typed[digest(s.seed, u.ID.Key, "")] = true
+		}
+		if err := s.Found(file, u); err != nil {
 			return err
 		}
 	}
@@ -349,6 +354,12 @@ func (s *Sweep) members(ctx context.Context, mv documents.MoveOf, key string) er
 	}
 	for cursor := uint64(0); ; {
 		entry, err := raw.Do(ctx, page(cursor)).AsScanEntry()
+		if store.OtherType(err) {
+			if s.typed[digest(s.seed, key, "")] {
+				return nil // its records of the files say it
+			}
+			return s.one(ctx, mv, key, "") // it is read again, and cannot be
+		}
 		if err != nil {
 			return err
 		}
@@ -375,12 +386,37 @@ func (s *Sweep) one(ctx context.Context, mv documents.MoveOf, key, sub string) e
 	if first, err := s.extra.First(sum); !first || err != nil {
 		return err
 	}
-	s.Extra++
+	u := store.Unequal{Group: sources.Group{ID: id}, Differences: []record.Difference{{ID: id, Kind: record.DiffExtra}}}
 	file, err := s.Sides.Docs.File(ctx, id)
+	if bad := new(record.Reject); errors.As(err, &bad) {
+		file, err = "", s.unfit(ctx, &u, bad)
+	}
+	if err != nil || file == "" && u.Fault == nil {
+		return err
+	}
+	s.Extra++
+	return s.Found(file, u)
+}
+
+// unfit says of a record of Redis why no file can have it, with the digest of what it is now; nothing, if it is not
+// there any more.
+func (s *Sweep) unfit(ctx context.Context, u *store.Unequal, bad *record.Reject) error {
+	stored, unread, err := s.Sides.Server.TakeEach(ctx, s.Part, s.Epoch, []sources.Group{u.Group})
 	if err != nil {
 		return err
 	}
-	return s.Found(file, sources.Group{ID: id}, nil, []record.Difference{{ID: id, Kind: record.DiffExtra}})
+	if u.Fault = unread[u.ID]; u.Fault != nil || len(stored[0]) == 0 {
+		return nil
+	}
+	bad.Digest = ""
+	u.Fault, u.Stored = bad, stored[0]
+	for _, r := range stored[0] {
+		if now := new(record.Reject); errors.As(s.Sides.Docs.Fits(r), &now) {
+			u.Fault = now
+			break
+		}
+	}
+	return nil
 }
 
 // Pace holds what is done to so many records a second; nil does not.

@@ -127,9 +127,9 @@ func (s *Server) Write(ctx context.Context, p Put) ([]string, error) {
 		s.Seen.saw(p.Part, Number(a.More[1]))
 	}
 	words := a.More[2:]
-	for _, w := range words {
+	for i, w := range words {
 		if err := (Answer{Word: w}).Failed(); err != nil {
-			return words, err
+			return words, record.Unreadable(p.Items[i].Move.Move, p.Items[i].ID, err)
 		}
 	}
 	return words, nil

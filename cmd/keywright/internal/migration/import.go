@@ -414,7 +414,10 @@ func (r *migrationRun) printRejects(part string, some []rejectReport, all int64)
 	for _, x := range some {
 		at := placeIn(x.File, x.Line, x.Column)
 		if x.Key != nil {
-			at = strings.TrimSpace(cli.ShownName(x.Key)+" "+cli.ShownName(x.Sub)) + " (value " + x.Digest + ")"
+			at = strings.TrimSpace(cli.ShownName(x.Key) + " " + cli.ShownName(x.Sub))
+			if x.Digest != "" {
+				at += " (value " + x.Digest + ")"
+			}
 		}
 		r.Print("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
 	}
