@@ -247,7 +247,7 @@ func NameFault(name string) string {
 			return "it has . or .. for a folder or file"
 		case len(part) > MaxNamePart:
 			return "a file or folder in it has more than " + strconv.Itoa(MaxNamePart) + " bytes"
-		case strings.EqualFold(part, OwnFolder) || strings.HasPrefix(part, ".") && strings.HasSuffix(part, Temporary):
+		case OwnName(part):
 			return "keywright's own files have such names"
 		}
 	}
@@ -255,6 +255,32 @@ func NameFault(name string) string {
 		return "this system has no such name"
 	}
 	return ""
+}
+
+// OwnName reports whether a file or folder among the sources is one of keywright's own.
+func OwnName(part string) bool {
+	return strings.EqualFold(part, OwnFolder) || strings.HasPrefix(part, ".") && strings.HasSuffix(part, Temporary)
+}
+
+// Below reports whether a file of the name may be below a folder.
+func (f File) Below(folder string) bool {
+	var parts []FilePart
+	left := strings.Count(folder, "/") + 1 // so many parts of the name are those of the folder
+	for _, p := range f.Parts {
+		for p.Name == "" {
+			head, rest, more := strings.Cut(p.Literal, "/")
+			if !more {
+				break
+			}
+			if left--; left == 0 {
+				_, ok := File{Parts: append(parts, FilePart{Literal: head})}.Match(folder)
+				return ok
+			}
+			parts, p.Literal = append(parts, FilePart{Literal: head + "/"}), rest
+		}
+		parts = append(parts, p)
+	}
+	return false
 }
 
 // OwnFolder is the folder of the engine's own files in that of the sources. Temporary is the end of the name, which

@@ -172,11 +172,7 @@ func (mv *Move) fileOf(r *Record, captures Captures) (string, error) {
 	if reason == "" {
 		return name, nil
 	}
-	shown := strconv.Quote(name)
-	if len(shown) > 100 {
-		shown = strconv.Quote(name[:64]) + "…"
-	}
-	err := mv.fault(r, "its file of %s would be %s: %s", mv.Source.Name, shown, reason).(*Reject)
+	err := mv.fault(r, "its file of %s would be %.64q: %s", mv.Source.Name, name, reason).(*Reject)
 	err.NoFile = true
 	return "", err
 }

@@ -132,10 +132,10 @@ func (e *Reject) Error() string {
 		if e.Digest != "" {
 			what += " (value " + e.Digest + ")"
 		}
-		if e.Err != nil {
-			return fmt.Sprintf("%s: the record %s: %s", e.Move.Name, what, e.Reason)
+		if e.Err == nil {
+			what += " cannot be in a file"
 		}
-		return fmt.Sprintf("%s: the record %s cannot be in a file: %s", e.Move.Name, what, e.Reason)
+		return fmt.Sprintf("%s: the record %s: %s", e.Move.Name, what, e.Reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/internal/store"
@@ -47,6 +48,9 @@ func (m *Exports) outside(ctx context.Context, folder string, edits map[string][
 	for _, p := range m.Parts {
 		err := m.Docs.Files(ctx, m.Disk.Root, p.Name, func(file string) error {
 			path, err := m.Disk.Source(file)
+			if errors.Is(err, disk.ErrUnusable) {
+				return nil
+			}
 			folders[filepath.Dir(path)] = true
 			return err
 		})

@@ -11,7 +11,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
@@ -417,34 +416,6 @@ func (s *Sweep) unfit(ctx context.Context, u *store.Unequal, bad *record.Reject)
 		}
 	}
 	return nil
-}
-
-// Pace holds what is done to so many records a second; nil does not.
-type Pace struct {
-	perSecond int
-	began     time.Time
-	done      int
-}
-
-// NewPace returns a pace; nil for 0, which holds nothing.
-func NewPace(perSecond int) *Pace {
-	if perSecond <= 0 {
-		return nil
-	}
-	return &Pace{perSecond: perSecond, began: time.Now()}
-}
-
-// Wait waits until so many more records may be looked at.
-func (p *Pace) Wait(ctx context.Context, n int) error {
-	if p == nil {
-		return ctx.Err()
-	}
-	p.done += n
-	ahead := time.Duration(float64(p.done)/float64(p.perSecond)*float64(time.Second)) - time.Since(p.began)
-	if ahead <= 0 {
-		return ctx.Err()
-	}
-	return disk.Pause(ctx, ahead)
 }
 
 // MaxListed bounds the rejects and faults that a report lists. All are counted.

@@ -183,11 +183,7 @@ func (f *Files) write(ctx context.Context, file string, batch []*Change) error {
 	if len(going) == 0 {
 		return nil
 	}
-	path, err := f.disk.Source(file)
-	if err != nil {
-		return err
-	}
-	lock, err := f.disk.Lock(ctx, f.disk.LockPath(file), false)
+	path, lock, err := f.disk.LockSource(ctx, file)
 	if err != nil {
 		return err
 	}

@@ -129,6 +129,7 @@ type importedPart struct {
 	Faults    []faultReport  `json:"faults,omitempty"`  // at most 100
 
 	Coverage *coverageReport `json:"coverage,omitempty"` // of a plan
+	NoFiles  []noFiles       `json:"no_files,omitempty"` // of a plan: sources of which there is no file
 }
 
 // movedRecords holds the records of a move.
@@ -204,6 +205,7 @@ func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 		x.Records += mv.Records
 		x.Moves = append(x.Moves, movedRecords{mv.Move, part.Moves[i].To.Name, mv.Records, mv.Bytes})
 	}
+	x.NoFiles = noFilesOf(part, &p.Coverage)
 	for _, file := range r.absent(part) {
 		x.Faulty, x.Faults = x.Faulty+1, append(x.Faults, faultReport{File: file, Reason: "it is not there: " +
 			"--root may be another folder; if there never was one, write an empty document"})
@@ -341,6 +343,7 @@ func (r *migrationRun) printImport(out *ImportReport) error {
 		p := &out.Parts[i]
 		r.printFaults(p, said)
 		r.printCoverage(&cover, p.Coverage)
+		r.printNoFiles(p.NoFiles)
 		total.Records, total.Written = total.Records+p.Records, total.Written+p.Written
 		total.Rejected, total.Faulty = total.Rejected+p.Rejected, total.Faulty+p.Faulty
 	}
