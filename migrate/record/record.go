@@ -143,14 +143,6 @@ func (e *Reject) Error() string {
 // Unwrap gives why a record of Redis cannot be read, nil of another.
 func (e *Reject) Unwrap() error { return e.Err }
 
-// Unreadable returns a record that Redis has, and that cannot be read or written there. The move may be nil.
-func Unreadable(mv *Move, id ID, err error) *Reject {
-	if mv == nil {
-		mv = &Move{Move: &keyspace.Move{Name: id.Move}}
-	}
-	return &Reject{Move: mv, Reason: err.Error(), Key: id.Key, Sub: id.Sub, Err: err, id: id, known: true}
-}
-
 // Options holds the bounds of reading. The zero value has the defaults.
 type Options struct {
 	MaxDepth  int   // of nesting; 512
@@ -172,19 +164,11 @@ type Options struct {
 	Coverage *Coverage
 }
 
-// The defaults of Options.
-const (
-	defaultDepth  = 512
-	defaultRecord = 8 << 20
-	defaultName   = 64 << 10
-	defaultNames  = 1 << 18
-)
-
 func (o Options) filled() Options {
-	o.MaxDepth = cmp.Or(max(0, o.MaxDepth), defaultDepth)
-	o.MaxRecord = cmp.Or(max(0, o.MaxRecord), defaultRecord)
-	o.MaxName = cmp.Or(max(0, o.MaxName), defaultName)
-	o.MaxNames = cmp.Or(max(0, o.MaxNames), defaultNames)
+	o.MaxDepth = cmp.Or(max(0, o.MaxDepth), 512)
+	o.MaxRecord = cmp.Or(max(0, o.MaxRecord), 8<<20)
+	o.MaxName = cmp.Or(max(0, o.MaxName), 64<<10)
+	o.MaxNames = cmp.Or(max(0, o.MaxNames), 1<<18)
 	return o
 }
 

@@ -98,6 +98,7 @@ func (m *Sides) planFile(ctx context.Context, part, file string, p *planning) er
 // planList represents the list, stream or queue that the last records of a move are of.
 type planList struct {
 	id     record.ID
+	last   *record.Record
 	values int
 }
 
@@ -112,10 +113,11 @@ func (p *planning) record(m *Sides, file string, r *record.Record, lists map[str
 	first := true
 	if sources.Ordered(mv.Kind) {
 		open := lists[id.Move]
-		if first = open == nil || open.id != id; first {
+		if first = open == nil || open.id != id || !sources.Continues(open.last, r); first {
 			open = &planList{id: id}
 			lists[id.Move] = open
 		}
+		open.last = r
 		if open.values += len(values); open.values > store.MaxValues && open.values-len(values) <= store.MaxValues {
 			p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, store.ErrTooLarge))
 		}

@@ -48,7 +48,7 @@ func (m *Sides) Groups(in io.Reader, file, part string, cover record.Coverages, 
 			return each(sources.Group{ID: id, Records: []*record.Record{r}})
 		}
 		open := lists[id.Move]
-		if open != nil && open.ID == id {
+		if open != nil && open.ID == id && sources.Continues(open.Records[len(open.Records)-1], r) {
 			open.Records = append(open.Records, r)
 			all := store.Item{Move: m.Moves[id.Move], Records: open.Records}
 			if len(open.Records)%64 == 0 && all.Size() > store.MaxValues {

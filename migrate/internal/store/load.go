@@ -358,7 +358,7 @@ func (l *Loads) count(p Put, words []string) {
 		case "type":
 			if l.Report.Rejected++; len(l.Report.Rejects) < maxRejects {
 				x := &p.Items[i]
-				l.Report.Rejects = append(l.Report.Rejects, record.Unreadable(x.Move.Move, x.ID, ErrType))
+				l.Report.Rejects = append(l.Report.Rejects, sources.Unreadable(x.Move.Move, x.ID, ErrType))
 			}
 		case "ok":
 			l.Report.Written++

@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/documents"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -129,7 +130,7 @@ func (s *Server) Write(ctx context.Context, p Put) ([]string, error) {
 	words := a.More[2:]
 	for i, w := range words {
 		if err := (Answer{Word: w}).Failed(); err != nil {
-			return words, record.Unreadable(p.Items[i].Move.Move, p.Items[i].ID, err)
+			return words, sources.Unreadable(p.Items[i].Move.Move, p.Items[i].ID, err)
 		}
 	}
 	return words, nil

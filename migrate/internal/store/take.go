@@ -69,7 +69,7 @@ func (s *Server) TakeEach(ctx context.Context, part string, epoch uint64, groups
 			if unread == nil {
 				unread = map[record.ID]*record.Reject{}
 			}
-			unread[g.ID] = record.Unreadable(mv.Move, g.ID, err)
+			unread[g.ID] = sources.Unreadable(mv.Move, g.ID, err)
 		default:
 			return nil, nil, fmt.Errorf("reading the record %q of %s: %w", g.ID.Key, g.ID.Move, err)
 		}

@@ -200,7 +200,7 @@ func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64,
 		return 0, err
 	case len(ids) == 1:
 		if !errors.As(err, &bad) {
-			bad = record.Unreadable(v.sides.Moves[ids[0].Move].Move, ids[0], err)
+			bad = sources.Unreadable(v.sides.Moves[ids[0].Move].Move, ids[0], err)
 		}
 		v.refuse(bad)
 		return 0, nil
