@@ -30,6 +30,33 @@ migrations:
           - {from: "two:/{name}", to: low, with: {nm: "lower({name})"}, value: ., kept: {name: names}}
 `
 
+// Records that are one in Redis are listed with both places, and are none of those that can be moved.
+func TestCollisionsHavePlaces(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	writeFile(t, root, "one.json", `{"n": {"ann": 1, "x": 1}}`)
+	writeFile(t, root, "two.json", "{\n\"x\": 1,\n\"Ann\": 2,\n\"X\": 7,\n\"ann\": 3\n}")
+	m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Look: true, Map: declaredMap(t, lowered)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	r, err := m.Plan(t.Context(), "p")
+	if err != nil || r.RoundTrip || r.Moves[0].Records != 2 || r.Moves[2].Records != 0 || r.Moves[2].Bytes != 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+	text := ""
+	for _, fault := range r.Faults {
+		text += fault.Error() + "\n"
+	}
+	for _, want := range []string{`two.json:4:6: p.low: the record "low:x" is in Redis the same as that of p.low at two.json:2:6`,
+		`two.json:5:8: p.low: the record "low:ann" is in Redis the same as that of p.low at two.json:3:8`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nhas no %s", text, want)
+		}
+	}
+}
+
 // Two arrays that would be one list are two records, side by side or not: a plan says so, and what a program has made
 // of them later is read by no command as one, and written over by none.
 func TestTwoArraysThatAreOneList(t *testing.T) {
@@ -76,5 +103,22 @@ func TestTwoArraysThatAreOneList(t *testing.T) {
 	}
 	if text, err = os.ReadFile(filepath.Join(folder, "one.json")); err != nil || !strings.Contains(string(text), `"B": [4]`) {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// What has ended is not counted as what can be moved.
+func TestAPlanCountsNoEndedRecord(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	writeFile(t, root, "state.json", `{"history": {"123": {"77": {"stories": [{"hash": "a", "at": "2020-01-01T00:00:00Z"},
+{"hash": "b", "at": "2099-01-01T00:00:00Z"}]}}}}`)
+	m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Look: true, Map: declaredMap(t, bot)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	r, err := m.Plan(t.Context(), "history")
+	if err != nil || r.Over != 1 || r.Moves[0].Records != 2 || r.Moves[1].Records != 1 || !r.RoundTrip {
+		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -69,7 +69,8 @@ type PlanReport struct {
 	Files     int64            // of the part
 	Records   int64            // of the files
 	Bytes     int64            // of the files
-	Moves     []MoveCount      // in the order of the declaration
+	Over      int64            // of the records, those whose time is over: an import does not write them
+	Moves     []MoveCount      // in the order of the declaration: what can be moved
 	Rejects   []*record.Reject // at most 100
 	Rejected  int64            // matches of the files that cannot be records
 	Faults    []error          // files that cannot be read, or do not come back as they were; at most 100

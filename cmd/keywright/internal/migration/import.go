@@ -194,7 +194,7 @@ func (r *migrationRun) planParts(ctx context.Context, out *ImportReport, parts [
 }
 
 func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
-	x := importedPart{Part: p.Part, Files: p.Files, Bytes: p.Bytes, RoundTrip: &p.RoundTrip,
+	x := importedPart{Part: p.Part, Files: p.Files, Bytes: p.Bytes, RoundTrip: &p.RoundTrip, Over: p.Over,
 		Rejected: p.Rejected, Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Moves: []movedRecords{},
 		Coverage: coverageOf(&p.Coverage)}
 	for _, fault := range p.Faults {
