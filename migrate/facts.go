@@ -241,6 +241,9 @@ func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
 func (m *Migration) Size(ctx context.Context, part string) (files, bytes int64, err error) {
 	err = m.docs.Files(ctx, m.disk.Root, part, func(file string) error {
 		path, err := m.disk.Source(file)
+		if errors.Is(err, disk.ErrUnusable) { // plan says it
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -244,8 +244,9 @@ func TestTooManyValues(t *testing.T) {
 		many[n] = fmt.Sprint(n)
 	}
 	redis(t, c, append([]string{"RPUSH", "list:b:1"}, many...)...)
-	if _, err := m.Export(t.Context(), "a", t.TempDir()); !errors.Is(err, migrate.ErrTooLarge) {
-		t.Errorf("exported: %v", err)
+	if e, err := m.Export(t.Context(), "a", t.TempDir()); err != nil || e.Refused != 1 ||
+		!errors.Is(e.Refusals[0], migrate.ErrTooLarge) {
+		t.Errorf("exported: %+v %v", e, err)
 	}
 	if _, err := m.Rollback(t.Context(), "a", migrate.ChangeOptions{}); !errors.Is(err, migrate.ErrTooLarge) {
 		t.Errorf("rolled back: %v", err)

@@ -1,10 +1,12 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -18,9 +20,12 @@ import (
 // phase, with the epoch of its change.
 func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch uint64, ids []record.ID,
 	drain bool) error {
-	byFile := map[string][]record.ID{}
+	byFile := map[string][]record.ID{} // "": no file can have them
 	for _, id := range ids {
 		file, err := m.docs.File(ctx, id)
+		if bad := new(record.Reject); errors.As(err, &bad) && bad.NoFile {
+			file, err = "", nil
+		}
 		if err != nil {
 			return err
 		}
@@ -59,7 +64,10 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		for _, id := range ids {
 			wanted[id] = true
 		}
-		found, err := m.files.Find(file, wanted)
+		found, err := &sources.Found{}, error(nil)
+		if file != "" {
+			found, err = m.files.Find(file, wanted)
+		}
 		if err != nil {
 			return err
 		}
@@ -87,10 +95,24 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 // that what is written last was read last.
 func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID,
 	drain bool) error {
+	if file == "" {
+		return m.noneOf(ctx, part, epoch, ids)
+	}
 	return m.files.Commit(ctx, file, &sources.Change{Part: part, Epoch: epoch, Drain: drain,
 		Edits: func(ctx context.Context) ([]record.Edit, error) {
 			return m.editsFromRedis(ctx, part, epoch, ids)
 		}})
+}
+
+// noneOf is nil if Redis has none of records that no file can have: both sides are equal then.
+func (m *Migration) noneOf(ctx context.Context, part string, epoch uint64, ids []record.ID) error {
+	edits, err := m.editsFromRedis(ctx, part, epoch, ids)
+	for _, e := range edits {
+		if err == nil && !e.Delete {
+			_, err = m.docs.File(ctx, e.Record.ID())
+		}
+	}
+	return err
 }
 
 func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64,
@@ -152,13 +174,17 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 		return nil
 	}
 	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: epoch}
-	s.Found = func(in string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
+	s.Found = func(in string, u store.Unequal) error {
+		if u.Fault != nil {
+			refused.add(u.Fault)
+			return nil
+		}
 		if in != file || len(ids) >= bringBatch {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
-		file, ids = in, append(ids, g.ID)
+		file, ids = in, append(ids, u.ID)
 		return nil
 	}
 	if err = s.Run(ctx); err == nil {
@@ -176,8 +202,28 @@ type RefusedError struct {
 	Rejects []*record.Reject // at most 100
 }
 
+// refusalsSaid bounds the records that the text of a RefusedError names.
+const refusalsSaid = 10
+
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%d records of Redis cannot be in a file, such as %v", e.Count, e.Rejects[0])
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d records of Redis cannot be in a file: ", e.Count)
+	for i, bad := range e.Rejects[:min(len(e.Rejects), refusalsSaid)] {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(bad.Error())
+	}
+	if more := e.Count - refusalsSaid; more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String()
+}
+
+func (e *RefusedError) add(bad *record.Reject) {
+	if e.Count++; len(e.Rejects) < sides.MaxListed {
+		e.Rejects = append(e.Rejects, bad)
+	}
 }
 
 // Unwrap gives the first.
@@ -191,15 +237,15 @@ func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids 
 		groups[i].ID = id
 	}
 	for some := range slices.Chunk(groups, store.SweepBatch) {
-		stored, err := m.server.TakeAll(ctx, part, epoch, some)
+		stored, unread, err := m.server.TakeEach(ctx, part, epoch, some)
 		if err != nil {
 			return nil, err
 		}
 		for i, g := range some {
-			if bad := m.unfitOf(stored[i]); bad == nil {
+			if bad := cmp.Or(unread[g.ID], m.unfitOf(stored[i])); bad == nil {
 				out = append(out, g.ID)
-			} else if refused.Count++; len(refused.Rejects) < sides.MaxListed {
-				refused.Rejects = append(refused.Rejects, bad)
+			} else {
+				refused.add(bad)
 			}
 		}
 	}

@@ -1,7 +1,10 @@
 package route
 
 import (
+	"cmp"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -192,9 +195,9 @@ func (f File) Match(name string) (captures []string, ok bool) {
 	return captures, name == ""
 }
 
-// Build returns the file name with these captures. ok is false where Match would not
-// give them back.
-func (f File) Build(captures map[string]string) (name string, ok bool) {
+// Build returns the file name with these captures. fault says why no file has it, "" if one may: Match gives the
+// captures back, and NameFault finds nothing.
+func (f File) Build(captures map[string]string) (name, fault string) {
 	var b strings.Builder
 	var values []string
 	for _, p := range f.Parts {
@@ -202,14 +205,87 @@ func (f File) Build(captures map[string]string) (name string, ok bool) {
 			b.WriteString(p.Literal)
 			continue
 		}
+		switch value := captures[p.Name]; {
+		case value == "":
+			fault = "{" + p.Name + "} is empty"
+		case strings.Contains(value, "/"):
+			fault = "{" + p.Name + "} has a /"
+		}
 		b.WriteString(captures[p.Name])
 		values = append(values, captures[p.Name])
 	}
 	name = b.String()
-	if strings.Contains("/"+name+"/", "/../") || strings.Contains("/"+name+"/", "/./") ||
-		strings.ContainsAny(name, "\\\x00") {
-		return "", false
+	if fault = cmp.Or(NameFault(name), fault); fault != "" {
+		return name, fault
 	}
-	again, ok := f.Match(name)
-	return name, ok && slices.Equal(again, values)
+	if again, ok := f.Match(name); !ok || !slices.Equal(again, values) {
+		return name, "it would be read with other captures"
+	}
+	return name, ""
 }
+
+// MaxName and MaxNamePart bound the bytes of a file's name below its folder, and of each of its parts: systems take
+// 1,024 and 255, and a file is written beside its place under a name that is 15 bytes longer.
+const (
+	MaxName     = 800
+	MaxNamePart = 240
+)
+
+// NameFault says why a migration has no file of this name, "" if it may have one.
+func NameFault(name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "it is no UTF-8"
+	case strings.ContainsAny(name, "\\\x00"):
+		return "it has a \\ or a zero byte"
+	case len(name) > MaxName:
+		return "it has more than " + strconv.Itoa(MaxName) + " bytes"
+	}
+	for _, part := range strings.Split(name, "/") {
+		switch {
+		case part == "." || part == "..":
+			return "it has . or .. for a folder or file"
+		case len(part) > MaxNamePart:
+			return "a file or folder in it has more than " + strconv.Itoa(MaxNamePart) + " bytes"
+		case OwnName(part):
+			return "keywright's own files have such names"
+		}
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "this system has no such name"
+	}
+	return ""
+}
+
+// OwnName reports whether a file or folder among the sources is one of keywright's own.
+func OwnName(part string) bool {
+	return strings.EqualFold(part, OwnFolder) || strings.HasPrefix(part, ".") && strings.HasSuffix(part, Temporary)
+}
+
+// Below reports whether a file of the name may be below a folder.
+func (f File) Below(folder string) bool {
+	var parts []FilePart
+	left := strings.Count(folder, "/") + 1 // so many parts of the name are those of the folder
+	for _, p := range f.Parts {
+		for p.Name == "" {
+			head, rest, more := strings.Cut(p.Literal, "/")
+			if !more {
+				break
+			}
+			if left--; left == 0 {
+				_, ok := File{Parts: append(parts, FilePart{Literal: head})}.Match(folder)
+				return ok
+			}
+			parts, p.Literal = append(parts, FilePart{Literal: head + "/"}), rest
+		}
+		parts = append(parts, p)
+	}
+	return false
+}
+
+// OwnFolder is the folder of the engine's own files in that of the sources. Temporary is the end of the name, which
+// begins with a dot, of a file that takes the place of another.
+const (
+	OwnFolder = ".keywright"
+	Temporary = ".keywright.tmp"
+)

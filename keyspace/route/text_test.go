@@ -118,13 +118,19 @@ func TestFilesInFull(t *testing.T) {
 		}
 	}
 	f, _ := ParseFile("d/{a}/{b}")
-	for _, c := range []struct{ a, b, want string }{{"1", "2", "d/1/2 true"}, {"..", "2", " false"}, {"1", "..", " false"},
-		{"1", ".", " false"}, {".", "x", " false"}, {"1\\", "2", " false"}, {"1", "2\x00", " false"}, {"", "2", "d//2 false"},
-		{"1/2", "3", "d/1/2/3 false"}, {"...", "x..", "d/.../x.. true"}} {
-		name, ok := f.Build(map[string]string{"a": c.a, "b": c.b})
-		if got := fmt.Sprintf("%s %t", name, ok); got != c.want {
-			t.Errorf("%q %q: %q, not %q", c.a, c.b, got, c.want)
+	long := strings.Repeat("x", MaxNamePart)
+	for _, c := range []struct{ a, b, want string }{{"1", "2", ""}, {"..", "2", ".."}, {"1", "..", ".."}, {"1", ".", ".."},
+		{".", "x", ".."}, {"1\\", "2", "zero byte"}, {"1", "2\x00", "zero byte"}, {"", "2", "{a} is empty"},
+		{"1/2", "3", "{a} has a /"}, {"...", "x..", ""}, {"1", "\xff", "UTF-8"}, {long, "2", ""}, {"1", long, ""},
+		{long + "x", "2", "240 bytes"}, {"1", long + "x", "240 bytes"}, {".keywright", "2", "own files"},
+		{"1", ".KeyWright", "own files"}, {".keywrights", "x.keywright.tmp", ""}, {"1", ".x.keywright.tmp", "own files"}} {
+		name, fault := f.Build(map[string]string{"a": c.a, "b": c.b})
+		if name != "d/"+c.a+"/"+c.b || !strings.Contains(fault, c.want) || (c.want == "") != (fault == "") {
+			t.Errorf("%.9q %.9q: %.9q %q, not %q", c.a, c.b, name, fault, c.want)
 		}
+	}
+	if fault := NameFault(strings.Repeat("123456789/", MaxName/10) + "1"); !strings.Contains(fault, "800 bytes") {
+		t.Errorf("a long name: %q", fault)
 	}
 }
 

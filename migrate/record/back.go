@@ -139,7 +139,7 @@ func (mv *Move) wants(r *Record, names Names) (map[string]*datum.Want, error) {
 // FileOf returns the file that has, or would get, a record. names may be nil where the
 // captures of the file's name can be had back.
 func (mv *Move) FileOf(r *Record, names Names) (string, error) {
-	captures := map[string]string{}
+	captures := Captures{}
 	if len(mv.Source.File.Captures()) > 0 {
 		wants, err := mv.wants(r, names)
 		if err != nil {
@@ -158,11 +158,23 @@ func (mv *Move) FileOf(r *Record, names Names) (string, error) {
 			captures[name] = w.Text
 		}
 	}
-	file, ok := mv.Source.File.Build(captures)
-	if !ok {
-		return "", mv.fault(r, "its captures make no name of a file of %s", mv.Source.Name)
+	return mv.fileOf(r, captures)
+}
+
+// fileOf returns the file with these captures. The error is a *Reject for which no file can have the record.
+func (mv *Move) fileOf(r *Record, captures Captures) (string, error) {
+	name, reason := mv.Source.File.Build(captures)
+	for _, other := range mv.Source.before {
+		if _, ok := other.Match(name); ok && reason == "" {
+			reason = "it is a file of the source " + other.Name
+		}
 	}
-	return file, nil
+	if reason == "" {
+		return name, nil
+	}
+	err := mv.fault(r, "its file of %s would be %.64q: %s", mv.Source.Name, name, reason).(*Reject)
+	err.NoFile = true
+	return "", err
 }
 
 // Returns is nil if a record belongs in a file, in the place of a match, and makes the bytes

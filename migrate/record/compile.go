@@ -41,7 +41,7 @@ func (n *node) child(s route.Step) *node {
 func Compile(m *keyspace.Migration) (*Map, error) {
 	out := &Map{Migration: m}
 	for _, s := range m.Sources {
-		out.Sources = append(out.Sources, &Source{Source: s, root: &node{}})
+		out.Sources = append(out.Sources, &Source{Source: s, root: &node{}, before: slices.Clone(out.Sources)})
 	}
 	for _, p := range m.Parts {
 		for _, decl := range p.Moves {

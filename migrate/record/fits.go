@@ -110,6 +110,12 @@ func (mv *Move) Fits(r *Record) error {
 	if name := mv.exceptOf(m); name != "" {
 		return mv.fault(r, "except leaves out the {%s} that it has: no file gives it back", name)
 	}
+	unknown := func(name string) bool { _, known := m.file[name]; return !known }
+	if !slices.ContainsFunc(mv.Source.File.Captures(), unknown) {
+		if _, err := mv.fileOf(r, m.file); err != nil {
+			return err
+		}
+	}
 	for _, s := range mv.slots() {
 		for _, ref := range s.Term.References() {
 			if _, known := m.file[ref.Capture]; !s.Term.Back() || !ref.Whole && ref.Capture != "" && !known {

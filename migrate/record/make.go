@@ -1,7 +1,6 @@
 package record
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -205,38 +204,6 @@ func (mv *Move) Whole() bool {
 }
 
 func wholeTerm(t route.Term) bool { return t.Func == "" && t.Whole && len(t.Members) == 0 }
-
-// Untaken returns the members of a match that none of its moves takes: they would be
-// lost when the file is no longer read. It is nil where a move takes the whole
-// record, or the record is no object.
-func (m *Match) Untaken() []string {
-	taken := map[string]bool{}
-	for _, mv := range m.Moves {
-		if mv.Whole() {
-			return nil
-		}
-		for _, s := range mv.slots() {
-			for _, r := range s.Term.References() {
-				if r.Whole && len(r.Members) > 0 {
-					taken[r.Members[0]] = true
-				}
-			}
-		}
-	}
-	for _, c := range m.path.children {
-		if c.step.Kind == route.Member {
-			taken[c.step.Name] = true
-		}
-	}
-	var out []string
-	jsontext.EachMember(m.Raw, func(key, _ []byte) {
-		if name := jsontext.TextOf(key); !taken[name] {
-			out = append(out, name)
-		}
-	})
-	slices.Sort(out)
-	return out
-}
 
 // slots returns all parts of a record of the move.
 func (mv *Move) slots() []*datum.Slot {

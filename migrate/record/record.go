@@ -49,6 +49,7 @@ type Source struct {
 
 	root   *node          // of the paths of the moves
 	covers *cover.Covered // what they read
+	before []*Source      // those that are declared before it: a file that matches two is the first one's
 }
 
 // Move makes the records of one declared move.
@@ -105,6 +106,8 @@ type Reject struct {
 	Key    string // of a record of Redis
 	Sub    string // its field or member
 	Digest string // of its value
+	NoFile bool   // whatever its value: its key makes no name of a file
+	Err    error  // of a record of Redis that cannot be read: why
 
 	id    ID
 	known bool // id is the whole of it
@@ -126,10 +129,19 @@ func (e *Reject) Error() string {
 		if e.Sub != "" {
 			what += " " + strconv.Quote(e.Sub)
 		}
-		return fmt.Sprintf("%s: the record %s (value %s) cannot be in a file: %s", e.Move.Name, what, e.Digest, e.Reason)
+		if e.Digest != "" {
+			what += " (value " + e.Digest + ")"
+		}
+		if e.Err == nil {
+			what += " cannot be in a file"
+		}
+		return fmt.Sprintf("%s: the record %s: %s", e.Move.Name, what, e.Reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
 }
+
+// Unwrap gives why a record of Redis cannot be read, nil of another.
+func (e *Reject) Unwrap() error { return e.Err }
 
 // Options holds the bounds of reading. The zero value has the defaults.
 type Options struct {
@@ -152,19 +164,11 @@ type Options struct {
 	Coverage *Coverage
 }
 
-// The defaults of Options.
-const (
-	defaultDepth  = 512
-	defaultRecord = 8 << 20
-	defaultName   = 64 << 10
-	defaultNames  = 1 << 18
-)
-
 func (o Options) filled() Options {
-	o.MaxDepth = cmp.Or(max(0, o.MaxDepth), defaultDepth)
-	o.MaxRecord = cmp.Or(max(0, o.MaxRecord), defaultRecord)
-	o.MaxName = cmp.Or(max(0, o.MaxName), defaultName)
-	o.MaxNames = cmp.Or(max(0, o.MaxNames), defaultNames)
+	o.MaxDepth = cmp.Or(max(0, o.MaxDepth), 512)
+	o.MaxRecord = cmp.Or(max(0, o.MaxRecord), 8<<20)
+	o.MaxName = cmp.Or(max(0, o.MaxName), 64<<10)
+	o.MaxNames = cmp.Or(max(0, o.MaxNames), 1<<18)
 	return o
 }
 

@@ -86,7 +86,8 @@ type pending struct {
 	move    *Move
 	records []*Record // none: deleted
 	list    bool
-	next    int // of a list: the record for the next element
+	next    int   // of a list: the record for the next element
+	place   int64 // of the element before
 	done    bool
 	refused bool
 	lost    *addition // of a record whose place its key does not say
@@ -273,6 +274,12 @@ func (e *editor) matched(w *walker, m *Match) error {
 	var sets []*pending
 	var records []*Record
 	for _, p := range edits {
+		if p.list && p.done && m.Place <= p.place && len(p.records) > 0 {
+			if err := e.refuse(p, p.move.fault(p.records[0], "two arrays of the file are this one list")); err != nil {
+				return err
+			}
+		}
+		p.place = m.Place
 		if p.refused { // what is there stays
 			set++
 		} else if r, there := p.take(); there {

@@ -22,7 +22,7 @@ type ImportReport struct {
 	Newer    int64            // were written by a process meanwhile
 	Over     int64            // their time is over
 	Rejects  []*record.Reject // at most 100
-	Rejected int64            // matches of the files that cannot be records
+	Rejected int64            // matches of the files that cannot be records, and records whose key has another type
 	Faults   []error          // files that are damaged, each a *record.Error; at most 100
 	Faulty   int64            // how many of them there are
 }
@@ -71,7 +71,8 @@ type PlanReport struct {
 	Files     int64            // of the part
 	Records   int64            // of the files
 	Bytes     int64            // of the files
-	Moves     []MoveCount      // in the order of the declaration
+	Over      int64            // of the records, those whose time is over: an import does not write them
+	Moves     []MoveCount      // in the order of the declaration: what can be moved
 	Rejects   []*record.Reject // at most 100
 	Rejected  int64            // matches of the files that cannot be records
 	Faults    []error          // files that cannot be read, or do not come back as they were; at most 100
@@ -139,7 +140,7 @@ type VerifyReport struct {
 	Passing  int64            // were different at first, and equal when they were looked at again
 	Repaired int64            // of Missing, Extra and Unequal
 	Rejected int64            // matches of the files that cannot be records
-	Refused  int64            // of Extra and Unequal, where Redis decides: no file can have them, so that no repair helps
+	Refused  int64            // of Extra and Unequal: no file can have them, or they cannot be read, so that no repair helps
 	Refusals []*record.Reject // at most 100
 	Classes  []Class          // of the differences
 	Cut      int64            // differences of classes beyond the most that are listed
@@ -172,7 +173,7 @@ type ExportReport struct {
 	Rejects  []*record.Reject
 
 	// Refused are records of Redis that no file can have: the declaration would not read them from their place
-	// again. Reject.Key has the key. The files are written without them.
+	// again, or they cannot be read. Reject.Key has the key. The files have what the sources have of them.
 	Refused  int64
 	Refusals []*record.Reject // at most 100
 

@@ -22,10 +22,13 @@ func (a Pair) compare(b Pair) int {
 	return cmp.Compare(a.Content, b.Content)
 }
 
+// Held is how many digests are held in memory.
+const Held = 1 << 18
+
 const (
 	pairBytes = 16
-	pairRun   = 1 << 18 // pairs that are held in memory: 4 MiB
-	pairBlock = 64      // pairs that are read at once
+	pairRun   = Held // pairs that are held in memory: 4 MiB
+	pairBlock = 64   // pairs that are read at once
 )
 
 // Set holds those of any number of records, in bounded memory: what is too much is in

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,9 +16,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/keyspace/route"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -26,7 +31,20 @@ type Disk struct {
 	Root string // of the sources
 	Own  string // ROOT/.keywright/NAME
 	At   func(point string) error
+
+	IsSource func(file string) bool // whether a file of this name is of the sources; nil: it is not known
+	real     string                 // Root without links
+	outside  linked
 }
+
+// linked holds what files outside of the folder of the sources are called in it.
+type linked struct {
+	mu    sync.Mutex
+	names map[string]string // by path
+}
+
+// maxOutside bounds the names of files outside that are held to find one that has two: the others are not looked at.
+const maxOutside = 1 << 18
 
 // The folders below own.
 const (
@@ -45,7 +63,12 @@ func New(root, name string, at func(string) error) (*Disk, error) {
 	} else if !is.IsDir() {
 		return nil, fmt.Errorf("%s is no folder", root)
 	}
-	d := &Disk{Root: root, Own: filepath.Join(root, ".keywright", name), At: at}
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, err
+	}
+	d := &Disk{Root: root, Own: filepath.Join(root, route.OwnFolder, name), At: at, real: real,
+		outside: linked{names: map[string]string{}}}
 	for _, sub := range []string{LockFolder, ProcessFolder} {
 		if err := os.MkdirAll(filepath.Join(d.Own, sub), 0o700); err != nil {
 			return nil, err
@@ -54,19 +77,101 @@ func New(root, name string, at func(string) error) (*Disk, error) {
 	return d, nil
 }
 
-// Source returns the path of a file of the sources. A name that leads out of their folder is
-// refused; a symbolic link is followed.
+// Source returns the path of a file of the sources: symbolic links are followed, also where there is no file yet. A
+// name that leads out of their folder is refused. What cannot be a file of them is a *record.Error.
 func (d *Disk) Source(file string) (string, error) {
 	local := filepath.FromSlash(file)
 	if !filepath.IsLocal(local) {
 		return "", fmt.Errorf("%q is no file below the folder of the sources", file)
 	}
-	path := filepath.Join(d.Root, local)
-	real, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil
+	unusable := func(format string, args ...any) (string, error) {
+		return "", &record.Error{At: record.Position{File: file}, Message: fmt.Sprintf(format, args...), Err: ErrUnusable}
 	}
-	return real, err
+	if reason := route.NameFault(file); reason != "" {
+		return unusable("no record is of a file of this name: %s: rename it", reason)
+	}
+	path, err := resolved(filepath.Join(d.Root, local))
+	if errors.Is(err, errDead) {
+		return unusable("a link leads to nothing, or to itself: take it away, or bring back where it leads to")
+	}
+	if err != nil {
+		return "", err
+	}
+	if is, err := os.Lstat(path); err == nil && !is.Mode().IsRegular() {
+		return unusable("it is no file, but a %s: take it away", typeOfFile(is.Mode()))
+	}
+	if other := d.otherName(file, path); other != "" {
+		return unusable("it is a second name of the file %s, so that a record would be two in Redis: take the link away", other)
+	}
+	return path, nil
+}
+
+// ErrUnusable reports a file among the sources that cannot be one of them.
+var ErrUnusable = errors.New("it cannot be a file of the sources")
+
+// errDead reports a link that leads to nothing.
+var errDead = errors.New("a link leads to nothing")
+
+// resolved returns a path without links. The end of it need not be there.
+func resolved(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) && !isLoop(err) {
+		return real, err
+	}
+	if _, failed := os.Lstat(path); failed == nil || isLoop(err) {
+		return "", errDead
+	}
+	folder, err := resolved(filepath.Dir(path))
+	return filepath.Join(folder, filepath.Base(path)), err
+}
+
+// isLoop reports whether links lead to each other.
+func isLoop(err error) bool {
+	return errors.Is(err, syscall.ELOOP) || err != nil && strings.HasSuffix(err.Error(), ": too many links")
+}
+
+func typeOfFile(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
+}
+
+// local returns the name below the folder of the sources of a path without links, "" for one outside.
+func (d *Disk) local(path string) string {
+	name, err := filepath.Rel(d.real, path)
+	if err != nil || !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(name)
+}
+
+// otherName returns another name of the sources of a file; "" if none is known. Of a file in the folder it is the
+// name without links, of a file outside the one that was asked for before.
+func (d *Disk) otherName(file, path string) string {
+	if name := d.local(path); name != "" {
+		if name == file || d.IsSource == nil || !d.IsSource(name) {
+			return ""
+		}
+		return name
+	}
+	d.outside.mu.Lock()
+	defer d.outside.mu.Unlock()
+	other := d.outside.names[path]
+	if other != "" && other != file {
+		if is, err := resolved(filepath.Join(d.Root, filepath.FromSlash(other))); err == nil && is == path {
+			return other
+		}
+	}
+	if other != "" || len(d.outside.names) < maxOutside {
+		d.outside.names[path] = file
+	}
+	return ""
 }
 
 // Lock represents a lock that is held until free.
@@ -142,10 +247,30 @@ type named struct{ *os.File }
 // Close closes and removes the file.
 func (f *named) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
 
-// LockPath returns the lock of a source file: beside the engine's files, since the source
-// itself is replaced.
-func (d *Disk) LockPath(file string) string {
-	sum := sha256.Sum256([]byte(file))
+// LockSource takes the lock of a source file, and returns its path: a file that has two names has one lock. It is
+// beside the engine's files, since the source itself is replaced.
+func (d *Disk) LockSource(ctx context.Context, file string) (path string, lock *Lock, err error) {
+	for {
+		if path, err = d.Source(file); err != nil {
+			return "", nil, err
+		}
+		if lock, err = d.Lock(ctx, d.lockPath(path), false); err != nil {
+			return "", nil, err
+		}
+		switch now, err := d.Source(file); {
+		case err == nil && now == path:
+			return path, lock, nil
+		case err != nil:
+			lock.Free()
+			return "", nil, err
+		}
+		lock.Free() // a link was changed meanwhile
+	}
+}
+
+// lockPath returns the lock of a source file by its path without links.
+func (d *Disk) lockPath(path string) string {
+	sum := sha256.Sum256([]byte(cmp.Or(d.local(path), path)))
 	return filepath.Join(d.Own, LockFolder, hex.EncodeToString(sum[:12]))
 }
 
@@ -168,7 +293,7 @@ type Replacement struct {
 
 // Prepare writes a replacement to the disk.
 func (d *Disk) Prepare(path string, write func(io.Writer) error) (*Replacement, error) {
-	r := &Replacement{d, path, filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".keywright.tmp")}
+	r := &Replacement{d, path, filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+route.Temporary)}
 	mode := os.FileMode(0o600)
 	if is, err := os.Stat(path); err == nil {
 		mode = is.Mode().Perm()

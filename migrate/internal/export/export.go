@@ -14,8 +14,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
+	"github.com/keywright/keywright/migrate/internal/store"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/migrate/step"
 )
@@ -46,6 +48,9 @@ func (m *Exports) outside(ctx context.Context, folder string, edits map[string][
 	for _, p := range m.Parts {
 		err := m.Docs.Files(ctx, m.Disk.Root, p.Name, func(file string) error {
 			path, err := m.Disk.Source(file)
+			if errors.Is(err, disk.ErrUnusable) {
+				return nil
+			}
 			folders[filepath.Dir(path)] = true
 			return err
 		})
@@ -154,16 +159,21 @@ func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder str
 		damaged[file], report.Changed = true, report.Changed-changed[file]
 		return nil
 	}
-	s.Found = func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error {
+	s.Found = func(file string, u store.Unequal) error {
 		if damaged[file] {
 			return nil
 		}
-		if diffs[0].Kind == record.DiffExtra && stored == nil {
-			all, err := m.Server.TakeAll(ctx, part, epoch, []sources.Group{g})
+		g, stored := u.Group, u.Stored
+		if u.Fault == nil && u.Differences[0].Kind == record.DiffExtra {
+			all, unread, err := m.Server.TakeEach(ctx, part, epoch, []sources.Group{g})
 			if err != nil {
 				return err
 			}
-			stored = all[0]
+			stored, u.Fault = all[0], unread[g.ID]
+		}
+		if u.Fault != nil { // a source that has it keeps it
+			refuse(report, u.Fault)
+			return nil
 		}
 		if report.Changed++; report.Changed > maxEdits {
 			return sides.ErrTooMany

@@ -37,7 +37,7 @@ func (m *Sides) Plan(ctx context.Context, p *step.PlanReport) (memory int64, err
 		return nil
 	})
 	if err == nil {
-		err = all.twins()
+		err = all.twins(ctx, m)
 	}
 	for _, mv := range m.MovesOf(p.Part) {
 		p.Moves = append(p.Moves, *all.counts[mv.Name])
@@ -59,9 +59,6 @@ func (p *planning) fault(err error) {
 		p.Faults = append(p.Faults, err)
 	}
 }
-
-// errTwins are records of one identity that say two things: Redis can have one of them.
-var errTwins = errors.New("records of the files are one and the same in Redis, and differ")
 
 // planFile reads a file, and makes of each record what Redis would have, and of that what the
 // file has in its place. Faults of records are counted as they come.
@@ -98,6 +95,7 @@ func (m *Sides) planFile(ctx context.Context, part, file string, p *planning) er
 // planList represents the list, stream or queue that the last records of a move are of.
 type planList struct {
 	id     record.ID
+	last   *record.Record
 	values int
 }
 
@@ -108,14 +106,19 @@ func (p *planning) record(m *Sides, file string, r *record.Record, lists map[str
 	mv := m.Moves[id.Move]
 	values := store.Stored(mv.Kind, []*record.Record{r})
 	count := p.counts[id.Move]
+	over := len(sources.Living([]*record.Record{r})) == 0 // an import does not write it
+	if over {
+		count, p.Over = &step.MoveCount{}, p.Over+1
+	}
 	p.Records++
 	first := true
 	if sources.Ordered(mv.Kind) {
 		open := lists[id.Move]
-		if first = open == nil || open.id != id; first {
+		if first = open == nil || open.id != id || !sources.Continues(open.last, r); first {
 			open = &planList{id: id}
 			lists[id.Move] = open
 		}
+		open.last = r
 		if open.values += len(values); open.values > store.MaxValues && open.values-len(values) <= store.MaxValues {
 			p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, store.ErrTooLarge))
 		}
@@ -126,7 +129,7 @@ func (p *planning) record(m *Sides, file string, r *record.Record, lists map[str
 	for _, v := range values {
 		size += int64(len(v))
 	}
-	if first {
+	if first && !over {
 		count.Records++
 		size += int64(len(id.Key) + len(id.Sub))
 		content := r.Digest()
@@ -138,7 +141,9 @@ func (p *planning) record(m *Sides, file string, r *record.Record, lists map[str
 			return nil, err
 		}
 	}
-	count.Bytes, p.memory = count.Bytes+size, p.memory+size+costOf[mv.Kind]
+	if !over {
+		count.Bytes, p.memory = count.Bytes+size, p.memory+size+costOf[mv.Kind]
+	}
 	back := store.Taken(mv.Kind, mv.Move, id, store.Answer{More: append([]string{"0", "-1"}, values...)})
 	if len(back) != 1 {
 		p.fault(fmt.Errorf("%s: %s: a record without a value", file, id.Move))
@@ -146,18 +151,6 @@ func (p *planning) record(m *Sides, file string, r *record.Record, lists map[str
 	}
 	back[0].Place = r.Place
 	return back[0], nil
-}
-
-// twins counts records of one identity that differ.
-func (p *planning) twins() error {
-	var last digests.Pair
-	begun := false
-	return p.seen.Sort(func(is digests.Pair) {
-		if begun && is.ID == last.ID && is.Content != last.Content {
-			p.fault(errTwins)
-		}
-		last, begun = is, true
-	})
 }
 
 // costOf is about how much memory the server needs for a record beside the bytes of its key,

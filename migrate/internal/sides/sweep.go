@@ -11,7 +11,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
@@ -49,7 +48,7 @@ func (m *Sides) Groups(in io.Reader, file, part string, cover record.Coverages, 
 			return each(sources.Group{ID: id, Records: []*record.Record{r}})
 		}
 		open := lists[id.Move]
-		if open != nil && open.ID == id {
+		if open != nil && open.ID == id && sources.Continues(open.Records[len(open.Records)-1], r) {
 			open.Records = append(open.Records, r)
 			all := store.Item{Move: m.Moves[id.Move], Records: open.Records}
 			if len(open.Records)%64 == 0 && all.Size() > store.MaxValues {
@@ -117,7 +116,7 @@ type Sweep struct {
 	Part   string
 	Epoch  uint64
 	Pace   *Pace
-	Found  func(file string, g sources.Group, stored []*record.Record, diffs []record.Difference) error
+	Found  func(file string, u store.Unequal) error // file is "" where none can have it: Fault says why
 	Reject func(*record.Reject) error
 	Fault  func(file string, err error) error // for a damaged file: the others are read; nil: it is the error
 
@@ -126,8 +125,9 @@ type Sweep struct {
 	Extra   int64 // keys of Redis that no file has
 	Files   int64
 	seed    maphash.Seed
-	known   digests.Set  // of the IDs of the files
-	extra   digests.Once // of those that no file has: SCAN may give one again
+	known   digests.Set     // of the IDs of the files
+	extra   digests.Once    // of those that no file has: SCAN may give one again
+	typed   map[uint64]bool // keys of another type, of which files have records
 	Was     map[string]os.FileInfo
 	Cover   record.Coverages // what of the files is read; nil: it is not asked for
 }
@@ -145,6 +145,7 @@ func digest(seed maphash.Seed, key, sub string) uint64 {
 // file has.
 func (s *Sweep) Run(ctx context.Context) error {
 	s.seed, s.known.Room, s.extra.Room = maphash.MakeSeed(), s.Sides.Disk.Room, s.Sides.Disk.Room
+	s.typed = map[uint64]bool{}
 	defer s.known.Close()
 	defer s.extra.Close()
 	err := s.Sides.Docs.Files(ctx, s.Sides.Disk.Root, s.Part, func(file string) error {
@@ -262,7 +263,10 @@ func (s *Sweep) fetched(file string, f *fetch) error {
 		return f.err
 	}
 	for _, u := range f.unequal {
-		if err := s.Found(file, u.Group, u.Stored, u.Differences); err != nil {
+		if u.Fault != nil && errors.Is(u.Fault, store.ErrType) && len(s.typed) < digests.Held {
+			s.typed[digest(s.seed, u.ID.Key, "")] = true
+		}
+		if err := s.Found(file, u); err != nil {
 			return err
 		}
 	}
@@ -354,6 +358,12 @@ func (s *Sweep) members(ctx context.Context, mv documents.MoveOf, key string) er
 	}
 	for cursor := uint64(0); ; {
 		entry, err := raw.Do(ctx, page(cursor)).AsScanEntry()
+		if store.OtherType(err) {
+			if s.typed[digest(s.seed, key, "")] {
+				return nil // its records of the files say it
+			}
+			return s.one(ctx, mv, key, "") // it is read again, and cannot be
+		}
 		if err != nil {
 			return err
 		}
@@ -380,40 +390,37 @@ func (s *Sweep) one(ctx context.Context, mv documents.MoveOf, key, sub string) e
 	if first, err := s.extra.First(sum); !first || err != nil {
 		return err
 	}
-	s.Extra++
+	u := store.Unequal{Group: sources.Group{ID: id}, Differences: []record.Difference{{ID: id, Kind: record.DiffExtra}}}
 	file, err := s.Sides.Docs.File(ctx, id)
+	if bad := new(record.Reject); errors.As(err, &bad) {
+		file, err = "", s.unfit(ctx, &u, bad)
+	}
+	if err != nil || file == "" && u.Fault == nil {
+		return err
+	}
+	s.Extra++
+	return s.Found(file, u)
+}
+
+// unfit says of a record of Redis why no file can have it, with the digest of what it is now; nothing, if it is not
+// there any more.
+func (s *Sweep) unfit(ctx context.Context, u *store.Unequal, bad *record.Reject) error {
+	stored, unread, err := s.Sides.Server.TakeEach(ctx, s.Part, s.Epoch, []sources.Group{u.Group})
 	if err != nil {
 		return err
 	}
-	return s.Found(file, sources.Group{ID: id}, nil, []record.Difference{{ID: id, Kind: record.DiffExtra}})
-}
-
-// Pace holds what is done to so many records a second; nil does not.
-type Pace struct {
-	perSecond int
-	began     time.Time
-	done      int
-}
-
-// NewPace returns a pace; nil for 0, which holds nothing.
-func NewPace(perSecond int) *Pace {
-	if perSecond <= 0 {
+	if u.Fault = unread[u.ID]; u.Fault != nil || len(stored[0]) == 0 {
 		return nil
 	}
-	return &Pace{perSecond: perSecond, began: time.Now()}
-}
-
-// Wait waits until so many more records may be looked at.
-func (p *Pace) Wait(ctx context.Context, n int) error {
-	if p == nil {
-		return ctx.Err()
+	bad.Digest = ""
+	u.Fault, u.Stored = bad, stored[0]
+	for _, r := range stored[0] {
+		if now := new(record.Reject); errors.As(s.Sides.Docs.Fits(r), &now) {
+			u.Fault = now
+			break
+		}
 	}
-	p.done += n
-	ahead := time.Duration(float64(p.done)/float64(p.perSecond)*float64(time.Second)) - time.Since(p.began)
-	if ahead <= 0 {
-		return ctx.Err()
-	}
-	return disk.Pause(ctx, ahead)
+	return nil
 }
 
 // MaxListed bounds the rejects and faults that a report lists. All are counted.

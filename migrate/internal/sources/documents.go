@@ -34,7 +34,9 @@ type declared struct {
 // NewDeclared returns the documents of a declared migration. fields gives the fields of a hash in Redis.
 func NewDeclared(m *record.Map, d *disk.Disk,
 	fields func(ctx context.Context, hash string) ([]string, error)) documents.Documents {
-	return declared{m, d.Root, d.Room, fields, &listings{}}
+	out := declared{m, d.Root, d.Room, fields, &listings{}}
+	d.IsSource = func(file string) bool { return out.source(file) != nil }
+	return out
 }
 
 // Walked returns how often documents of a declaration have read folders for the names of files.
@@ -101,6 +103,13 @@ func (d declared) walk(ctx context.Context, root, part string, each func(string)
 		for _, s := range sources {
 			if _, ok := s.Match(file); ok {
 				return each(file)
+			}
+		}
+		return nil
+	}, dead: func(link string) error { // opening it says what is wrong with it
+		for _, s := range sources {
+			if _, ok := s.Match(link); ok || s.File.Below(link) {
+				return each(link)
 			}
 		}
 		return nil

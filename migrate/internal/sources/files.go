@@ -183,11 +183,7 @@ func (f *Files) write(ctx context.Context, file string, batch []*Change) error {
 	if len(going) == 0 {
 		return nil
 	}
-	path, err := f.disk.Source(file)
-	if err != nil {
-		return err
-	}
-	lock, err := f.disk.Lock(ctx, f.disk.LockPath(file), false)
+	path, lock, err := f.disk.LockSource(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -308,9 +304,16 @@ func (f *Files) Find(file string, ids map[record.ID]bool) (*Found, error) {
 	}
 	partly := map[record.ID]*record.Reject{}
 	err = f.docs.Read(in, file, nil, func(r *record.Record) error {
-		if id := r.ID(); ids[id] {
-			out.records[id] = append(out.records[id], r)
+		id := r.ID()
+		if !ids[id] {
+			return nil
 		}
+		all := out.records[id]
+		if n := len(all); n > 0 && r.Move != nil && Ordered(r.Move.Kind) && !Continues(all[n-1], r) && out.rejects[id] == nil {
+			out.rejects[id] = Unreadable(r.Move, id, errTwoLists)
+			out.rejects[id].At = r.At
+		}
+		out.records[id] = append(all, r)
 		return nil
 	}, func(bad *record.Reject) error {
 		switch id, whole := bad.Of(); {

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -51,6 +52,20 @@ func Different(mv documents.MoveOf, file, stored []*record.Record) (out []record
 	}
 	return out
 }
+
+// Unreadable returns a record that one side has, and that cannot be read or written there. The move may be nil.
+func Unreadable(mv *record.Move, id record.ID, err error) *record.Reject {
+	if mv == nil {
+		mv = &record.Move{Move: &keyspace.Move{Name: id.Move}}
+	}
+	return &record.Reject{Move: mv, Reason: err.Error(), Key: id.Key, Sub: id.Sub, Err: err}
+}
+
+// Continues reports whether an element is of the same array as the one before it, of the same list.
+func Continues(before, r *record.Record) bool { return r.Place > before.Place }
+
+// errTwoLists reports a second array of a file that is the same list, stream or queue in Redis.
+var errTwoLists = errors.New("two arrays of the file are this one list of Redis: take one away, or change the key")
 
 // Living returns records of a file without those that have ended.
 func Living(records []*record.Record) []*record.Record {

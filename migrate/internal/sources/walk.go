@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/keywright/keywright/keyspace/route"
 )
 
 // maxLinked bounds the folders that are walked through links: links to folders that have links to
@@ -16,11 +18,12 @@ import (
 const maxLinked = 10_000
 
 // walk calls each for every file below a folder, also below folders that are links, as they are
-// opened. A link to a folder that it is in itself leads to nothing new.
+// opened, but for keywright's own. A link to a folder that it is in itself leads to nothing new.
 type walk struct {
 	ctx    context.Context
 	root   string
 	each   func(file string) error
+	dead   func(link string) error             // for a link that leads to nothing
 	saw    func(folder string, is os.FileInfo) // before it is read; nil: it is not asked for
 	linked int                                 // folders that were walked through links
 }
@@ -47,7 +50,7 @@ func (w *walk) folder(name string, above []os.FileInfo) error {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		if e.Name() == ".keywright" {
+		if route.OwnName(e.Name()) {
 			continue
 		}
 		file := path.Join(name, e.Name())
@@ -57,7 +60,13 @@ func (w *walk) folder(name string, above []os.FileInfo) error {
 			if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ELOOP) {
 				return fmt.Errorf("the link %s: %w", file, err)
 			}
-			if folder = err == nil && to.IsDir(); folder {
+			if err != nil {
+				if err := w.dead(file); err != nil {
+					return err
+				}
+				continue
+			}
+			if folder = to.IsDir(); folder {
 				if w.linked++; w.linked > maxLinked {
 					return fmt.Errorf("below %s more than %d folders are links: take links out, or make them folders",
 						w.root, maxLinked)

@@ -140,6 +140,12 @@ type Unequal struct {
 	sources.Group
 	Stored      []*record.Record
 	Differences []record.Difference
+	Fault       *record.Reject // why it cannot be read from Redis, or no file can have it
+}
+
+// Unread returns how a record differs that Redis has, and that cannot be read.
+func Unread(id record.ID) []record.Difference {
+	return []record.Difference{{ID: id, Kind: record.DiffType}}
 }
 
 // Compare reads records from Redis, and returns those that differ.
@@ -149,13 +155,15 @@ func (s *Server) Compare(ctx context.Context, part string, epoch uint64, groups 
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
-	stored, err := s.TakeAll(ctx, part, epoch, left)
+	stored, unread, err := s.TakeEach(ctx, part, epoch, left)
 	if err != nil {
 		return nil, err
 	}
 	for i, g := range left {
-		if diffs := sources.Different(s.moves[g.ID.Move], g.Records, stored[i]); len(diffs) > 0 {
-			out = append(out, Unequal{g, stored[i], diffs})
+		if bad := unread[g.ID]; bad != nil {
+			out = append(out, Unequal{Group: g, Differences: Unread(g.ID), Fault: bad})
+		} else if diffs := sources.Different(s.moves[g.ID.Move], g.Records, stored[i]); len(diffs) > 0 {
+			out = append(out, Unequal{Group: g, Stored: stored[i], Differences: diffs})
 		}
 	}
 	return slices.Clip(out), nil

@@ -270,13 +270,18 @@ func (l *Loads) put(ctx context.Context, p Put, items []Item) error {
 	for i, step := range steps {
 		work.Go(func() {
 			words, err := l.Server.Write(ctx, step)
-			errs[i] = err
+			if len(words) == 0 || !OfRecord(err) { // else count lists it, and the others were written
+				errs[i] = err
+			}
 			l.count(step, words)
 		})
 	}
 	work.Wait()
 	return errors.Join(errs...)
 }
+
+// maxRejects bounds the records that an import lists. All are counted.
+const maxRejects = 100
 
 // MaxLoads says how many batches of an import are under way while more of the file is read.
 const MaxLoads = 2
@@ -348,8 +353,13 @@ func (l *Loads) count(p Put, words []string) {
 			l.Report.Over++
 		}
 	}
-	for _, w := range words {
+	for i, w := range words {
 		switch w {
+		case "type":
+			if l.Report.Rejected++; len(l.Report.Rejects) < maxRejects {
+				x := &p.Items[i]
+				l.Report.Rejects = append(l.Report.Rejects, sources.Unreadable(x.Move.Move, x.ID, ErrType))
+			}
 		case "ok":
 			l.Report.Written++
 		case "same":

@@ -38,7 +38,7 @@ const MaxValues = 4000
 var ErrAgain = errors.New("try again")
 
 // ErrType reports a key of another type.
-var ErrType = errors.New("the key holds another type than its entry declares")
+var ErrType = errors.New("the key holds another type than its entry declares: rename or delete it")
 
 // ErrChanged reports a record that another process has written since it was read.
 var ErrChanged = errors.New("the record was written meanwhile")

@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/documents"
+	"github.com/keywright/keywright/migrate/internal/sources"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -127,9 +128,9 @@ func (s *Server) Write(ctx context.Context, p Put) ([]string, error) {
 		s.Seen.saw(p.Part, Number(a.More[1]))
 	}
 	words := a.More[2:]
-	for _, w := range words {
+	for i, w := range words {
 		if err := (Answer{Word: w}).Failed(); err != nil {
-			return words, err
+			return words, sources.Unreadable(p.Items[i].Move.Move, p.Items[i].ID, err)
 		}
 	}
 	return words, nil

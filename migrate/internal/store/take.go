@@ -16,10 +16,22 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// TakeAll reads records from Redis, with their times, in one round trip. The epoch is
-// asked for before them and after them: it only grows.
+// TakeAll reads records as TakeEach does. One that cannot be read is the error, a *record.Reject.
 func (s *Server) TakeAll(ctx context.Context, part string, epoch uint64, groups []sources.Group) ([][]*record.Record,
 	error) {
+	out, unread, err := s.TakeEach(ctx, part, epoch, groups)
+	for _, g := range groups {
+		if bad := unread[g.ID]; bad != nil && err == nil {
+			err = bad
+		}
+	}
+	return out, err
+}
+
+// TakeEach reads records from Redis, with their times, in one round trip. The epoch is
+// asked for before them and after them: it only grows. unread says which cannot be read, and why.
+func (s *Server) TakeEach(ctx context.Context, part string, epoch uint64, groups []sources.Group) (
+	out [][]*record.Record, unread map[record.ID]*record.Reject, err error) {
 	seen := s.Seen.Of(part)
 	results, err := s.read(ctx, "read", func(b kernel.Builder) []kernel.Command {
 		commands := make([]kernel.Command, 0, 2+2*len(groups))
@@ -30,9 +42,9 @@ func (s *Server) TakeAll(ctx context.Context, part string, epoch uint64, groups 
 		return append(commands, s.epochOf(b, part))
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([][]*record.Record, len(groups))
+	out = make([][]*record.Record, len(groups))
 	at := 1
 	for i, g := range groups {
 		mv := s.moves[g.ID.Move]
@@ -45,18 +57,30 @@ func (s *Server) TakeAll(ctx context.Context, part string, epoch uint64, groups 
 			ms, err = results[at+1].AsInt64()
 		}
 		at += 2
-		if refused, is := kernel.IsServerError(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
+		if OtherType(err) {
 			err = ErrType
 		}
-		if err != nil {
-			return nil, fmt.Errorf("reading a record of %s: %w", g.ID.Move, err)
+		if err == nil {
+			out[i], err = s.Opened(mv, g.ID, Answer{More: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
 		}
-		out[i], err = s.Opened(mv, g.ID, Answer{More: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
-		if err != nil {
-			return nil, err
+		switch {
+		case err == nil:
+		case OfRecord(err):
+			if unread == nil {
+				unread = map[record.ID]*record.Reject{}
+			}
+			unread[g.ID] = sources.Unreadable(mv.Move, g.ID, err)
+		default:
+			return nil, nil, fmt.Errorf("reading the record %q of %s: %w", g.ID.Key, g.ID.Move, err)
 		}
 	}
-	return out, epochIn(results, epoch, seen)
+	return out, unread, epochIn(results, epoch, seen)
+}
+
+// OtherType reports whether the server has refused a command since a key is of another type.
+func OtherType(err error) bool {
+	refused, is := kernel.IsServerError(err)
+	return is && strings.HasPrefix(refused.Error(), "WRONGTYPE")
 }
 
 // epochOf asks for what epochIs looks at.

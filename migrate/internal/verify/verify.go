@@ -4,6 +4,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -62,7 +63,8 @@ type verification struct {
 type looked struct {
 	file   string
 	id     record.ID
-	ofFile bool // a file had it then
+	ofFile bool           // a file had it then
+	fault  *record.Reject // why no file can have it
 }
 
 // againBatch says how many records are looked at again together.
@@ -103,7 +105,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	for i, l := range all {
 		ids[i] = l.id
 	}
-	found, stored, err := v.lookAt(ctx, part, v.is.Epoch, file, ids)
+	found, stored, unread, err := v.lookAt(ctx, part, v.is.Epoch, file, ids)
 	if err != nil {
 		return err
 	}
@@ -115,6 +117,9 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	for i, l := range all {
 		records, bad := found.Of(l.id)
 		diffs := sources.Different(v.sides.Moves[l.id.Move], records, stored[i])
+		if unread[l.id] != nil {
+			diffs = store.Unread(l.id)
+		}
 		switch {
 		case bad != nil && l.ofFile: // it could be read before, so that it is not counted yet
 			v.report.Rejected++
@@ -127,7 +132,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 			v.report.Marked++
 		default:
 			v.count(l.id, sources.Living(records), stored[i], diffs)
-			if fits := v.fits(stored[i]); fits && v.o.Repair && repairs(&v.o, diffs) {
+			if v.fits(stored[i], cmp.Or(unread[l.id], l.fault)) && v.o.Repair && repairs(&v.o, diffs) {
 				if err := v.endAsDeclared(ctx, l.id, records, diffs); err != nil {
 					return err
 				}
@@ -150,12 +155,13 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 }
 
 // fits reports whether a file can have what Redis has, where that is what the files follow. What they cannot
-// have is listed.
-func (v *verification) fits(stored []*record.Record) bool {
-	if phase.Of(v.is.Phase).Authority != phase.Redis {
+// have is listed, and so is, wherever it is, a key of another type. fault is what is known already, or nil.
+func (v *verification) fits(stored []*record.Record, fault *record.Reject) bool {
+	otherType := fault != nil && errors.Is(fault, store.ErrType)
+	if phase.Of(v.is.Phase).Authority != phase.Redis && !otherType {
 		return true
 	}
-	bad := v.engine.Unfit(stored)
+	bad := cmp.Or(v.engine.Unfit(stored), fault)
 	if bad != nil {
 		v.refuse(bad)
 	}
@@ -190,11 +196,14 @@ func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64,
 	switch bad := new(record.Reject); {
 	case err == nil:
 		return int64(len(ids)), nil
-	case len(ids) == 1 && errors.As(err, &bad):
+	case !store.OfRecord(err):
+		return 0, err
+	case len(ids) == 1:
+		if !errors.As(err, &bad) {
+			bad = sources.Unreadable(v.sides.Moves[ids[0].Move].Move, ids[0], err)
+		}
 		v.refuse(bad)
 		return 0, nil
-	case len(ids) == 1 || !store.OfRecord(err):
-		return 0, err
 	}
 	for i := range ids {
 		n, err := v.repair(ctx, ids[i:i+1])
@@ -208,10 +217,10 @@ func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64,
 // count counts a record that differs, once, however many differences it has.
 func (v *verification) count(id record.ID, file, stored []*record.Record, diffs []record.Difference) {
 	switch {
-	case len(stored) == 0:
-		v.report.Missing++
 	case len(file) == 0:
 		v.report.Extra++
+	case len(stored) == 0 && diffs[0].Kind != record.DiffType: // that is what Redis has, and cannot be read
+		v.report.Missing++
 	default:
 		v.report.Unequal++
 	}
@@ -224,26 +233,28 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 
 // lookAt reads records of one file from both sides.
 func (v *verification) lookAt(ctx context.Context, part string, epoch uint64, file string,
-	ids []record.ID) (*sources.Found, [][]*record.Record, error) {
+	ids []record.ID) (found *sources.Found, stored [][]*record.Record, unread map[record.ID]*record.Reject, err error) {
 	wanted := map[record.ID]bool{}
 	groups := make([]sources.Group, len(ids))
 	for i, id := range ids {
 		wanted[id], groups[i] = true, sources.Group{ID: id}
 	}
-	found, err := v.files.Find(file, wanted)
-	if err != nil {
-		return nil, nil, err
+	if found = (&sources.Found{}); file != "" {
+		if found, err = v.files.Find(file, wanted); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	stored := make([][]*record.Record, 0, len(ids))
+	stored, unread = make([][]*record.Record, 0, len(ids)), map[record.ID]*record.Reject{}
 	for len(groups) > 0 {
 		n := min(len(groups), store.SweepBatch)
-		some, err := v.sides.Server.TakeAll(ctx, part, epoch, groups[:n])
+		some, bad, err := v.sides.Server.TakeEach(ctx, part, epoch, groups[:n])
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
+		maps.Copy(unread, bad)
 		stored, groups = append(stored, some...), groups[n:]
 	}
-	return found, stored, nil
+	return found, stored, unread, nil
 }
 
 // putBatch says how many records are read or repaired together.
@@ -270,8 +281,8 @@ func Run(ctx context.Context, m *sides.Sides, files *sources.Files, part string,
 			}
 			return nil
 		}}
-	s.Found = func(file string, g sources.Group, _ []*record.Record, _ []record.Difference) error {
-		return v.add(ctx, looked{file, g.ID, len(g.Records) > 0})
+	s.Found = func(file string, u store.Unequal) error {
+		return v.add(ctx, looked{file, u.ID, len(u.Records) > 0, u.Fault})
 	}
 	err := s.Run(ctx)
 	if err == nil {

@@ -23,8 +23,11 @@ type Error struct {
 	Err     error // what is wrong, as one of the sentinels below; of the reader beneath, its error
 }
 
-// Error returns file:line:column: message.
+// Error returns file:line:column: message. Without a line it is of the whole file.
 func (e *Error) Error() string {
+	if e.At.Line == 0 {
+		return e.At.File + ": " + e.Message
+	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.At.File, e.At.Line, e.At.Column, e.Message)
 }
 

@@ -1,9 +1,11 @@
 package migration
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/record"
@@ -146,4 +148,27 @@ func (c *covered) sentence() string {
 		out = append(out, "Of another shape than a path has: "+terminal.Plural(c.misshapen, "value")+".")
 	}
 	return strings.Join(out, " ")
+}
+
+// noFiles represents a source of which there is no file.
+type noFiles struct {
+	Source string `json:"source"`
+	File   string `json:"file"` // as it is declared
+}
+
+// noFilesOf returns the sources of a part, of many files, of which none was read.
+func noFilesOf(part *keyspace.Part, read *migrate.Coverage) (out []noFiles) {
+	for _, mv := range part.Moves {
+		s := noFiles{mv.Source.Name, mv.Source.File.String()}
+		if len(mv.Source.File.Captures()) > 0 && read.Sources[s.Source] == nil && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *migrationRun) printNoFiles(all []noFiles) {
+	for _, s := range all {
+		r.Print("%s: no file is %s: --root may be another folder", s.Source, finding.Printable(s.File))
+	}
 }

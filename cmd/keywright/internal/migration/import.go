@@ -130,6 +130,7 @@ type importedPart struct {
 	Faults    []faultReport  `json:"faults,omitempty"`  // at most 100
 
 	Coverage *coverageReport `json:"coverage,omitempty"` // of a plan
+	NoFiles  []noFiles       `json:"no_files,omitempty"` // of a plan: sources of which there is no file
 }
 
 // movedRecords holds the records of a move.
@@ -197,7 +198,7 @@ func (r *migrationRun) planParts(ctx context.Context, out *ImportReport, parts [
 }
 
 func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
-	x := importedPart{Part: p.Part, Files: p.Files, Bytes: p.Bytes, RoundTrip: &p.RoundTrip,
+	x := importedPart{Part: p.Part, Files: p.Files, Bytes: p.Bytes, RoundTrip: &p.RoundTrip, Over: p.Over,
 		Rejected: p.Rejected, Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Faults: faultsOf(p.Faults),
 		Moves:    []movedRecords{},
 		Coverage: coverageOf(&p.Coverage)}
@@ -206,6 +207,7 @@ func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 		x.Records += mv.Records
 		x.Moves = append(x.Moves, movedRecords{mv.Move, part.Moves[i].To.Name, mv.Records, mv.Bytes})
 	}
+	x.NoFiles = noFilesOf(part, &p.Coverage)
 	for _, file := range r.absent(part) {
 		x.Faulty, x.Faults = x.Faulty+1, append(x.Faults, faultReport{File: file, Reason: "it is not there: " +
 			"--root may be another folder; if there never was one, write an empty document"})
@@ -341,6 +343,7 @@ func (r *migrationRun) printImport(out *ImportReport) error {
 		r.printRejects(p.Part, p.Rejects, p.Rejected)
 		r.printFaults(p.Part, p.Faults, p.Faulty, said)
 		r.printCoverage(&cover, p.Coverage)
+		r.printNoFiles(p.NoFiles)
 		total.Records, total.Written = total.Records+p.Records, total.Written+p.Written
 		total.Rejected, total.Faulty = total.Rejected+p.Rejected, total.Faulty+p.Faulty
 	}
@@ -413,7 +416,10 @@ func (r *migrationRun) printRejects(part string, some []rejectReport, all int64)
 	for _, x := range some {
 		at := placeIn(x.File, x.Line, x.Column)
 		if x.Key != nil {
-			at = strings.TrimSpace(cli.ShownName(x.Key)+" "+cli.ShownName(x.Sub)) + " (value " + x.Digest + ")"
+			at = strings.TrimSpace(cli.ShownName(x.Key) + " " + cli.ShownName(x.Sub))
+			if x.Digest != "" {
+				at += " (value " + x.Digest + ")"
+			}
 		}
 		r.Print("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
 	}

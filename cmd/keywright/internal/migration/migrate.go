@@ -20,6 +20,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/finding"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -331,8 +332,11 @@ func migrateFailure(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &bad):
-		return &cli.Exit{Code: cli.ExitFindings, Message: bad.Error(),
-			Hint: "mend the file; nothing of what comes after that place was read"}
+		hint := "mend the file; nothing of what comes after that place was read"
+		if bad.At.Line == 0 { // the file cannot be one of the sources: the message says what to do
+			hint = ""
+		}
+		return &cli.Exit{Code: cli.ExitFindings, Message: finding.Printable(bad.Error()), Hint: hint}
 	case errors.As(err, &late):
 		return &cli.Exit{Code: cli.ExitRefused, Message: late.Error(),
 			Hint: "these processes live and have not answered: end them, or wait and try again"}
@@ -341,6 +345,10 @@ func migrateFailure(err error) error {
 		return &cli.Exit{Code: cli.ExitRefused, Message: cli.OneLine(err),
 			Hint: "take them away from Redis, or change the declaration: " +
 				"`keywright migrate export` lists them"}
+	}
+	if refused := new(record.Reject); errors.As(err, &refused) && refused.Key != "" && refused.At.File == "" {
+		return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(),
+			Hint: "delete this record in Redis, or change the declaration; then run this again"}
 	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {

@@ -102,7 +102,7 @@ type sidesOfPart struct {
 	Marked   int64             `json:"marked"`             // a write is under way, or waits to be replayed
 	Passing  int64             `json:"passing"`            // were different at first, and equal a moment later
 	Rejected int64             `json:"rejected"`           // cannot be moved: see plan
-	Refused  int64             `json:"refused"`            // of extra and unequal: no file can have them
+	Refused  int64             `json:"refused"`            // of extra and unequal: no file can have them, or they cannot be read
 	Refusals []rejectReport    `json:"refusals,omitempty"` // at most 100
 	Repaired int64             `json:"repaired"`
 	Classes  []differenceClass `json:"classes"`
@@ -327,7 +327,8 @@ func (r *migrationRun) printCompared(out *Verified) error {
 	for _, p := range out.Parts {
 		r.printDiffering(p.Differ)
 		if p.Refused > 0 {
-			r.Print("\nNo file can have these records of Redis: take them away from it, or change the declaration.")
+			r.Print("\nNo file can have these records of Redis, or they cannot be read: take them away from it, or " +
+				"change the declaration.")
 		}
 		r.printRejects(p.Part, p.Refusals, p.Refused)
 	}
