@@ -11,7 +11,6 @@ import (
 
 	"github.com/keywright/keywright/migrate/internal/disk"
 	"github.com/keywright/keywright/migrate/internal/members"
-	"github.com/keywright/keywright/migrate/internal/store"
 )
 
 // looks says how often a process looks whether the phases have changed.
@@ -72,16 +71,6 @@ func (m *Migration) sayAlive() error {
 	return os.Rename(path+".tmp", path)
 }
 
-// Process represents a process that takes part.
-type Process struct {
-	ID        string
-	Pid       int
-	At        time.Time // when it has last said something
-	Live      bool      // it has its lock, and has said something within its lease
-	Confirmed uint64    // the epoch of the part that was asked for
-	Otherwise bool      // it declares the part otherwise than this process: other records, or none
-}
-
 // Processes returns those that take part, with what they have confirmed of a part.
 func (m *Migration) Processes(part string) (out []Process, err error) {
 	ids, err := m.members.Others()
@@ -99,7 +88,7 @@ func (m *Migration) Processes(part string) (out []Process, err error) {
 		}
 		live := id == m.id || m.members.HoldsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
 		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.partNamed(part).Form
-		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part], otherwise})
+		out = append(out, Process{ID: id, Pid: b.Pid, At: b.At, Live: live, Confirmed: b.Epochs[part], Otherwise: otherwise})
 	}
 	return out, err
 }
@@ -154,23 +143,7 @@ func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) erro
 			return nil
 		}
 		if err := disk.Pause(ctx, looks/4); err != nil {
-			return &Unconfirmed{Part: part, Epoch: epoch, Processes: waits, err: err}
+			return &Unconfirmed{Part: part, Epoch: epoch, Processes: waits, Err: err}
 		}
 	}
 }
-
-// Unconfirmed represents a change that live processes have not confirmed in time.
-type Unconfirmed struct {
-	Part      string
-	Epoch     uint64
-	Processes []string
-	err       error
-}
-
-func (e *Unconfirmed) Error() string {
-	return "part " + e.Part + ": epoch " + store.Decimal(e.Epoch) + " is not confirmed by " +
-		strings.Join(e.Processes, ", ")
-}
-
-// Unwrap gives why it was no longer waited for.
-func (e *Unconfirmed) Unwrap() error { return e.err }

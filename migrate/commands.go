@@ -42,7 +42,7 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 		if !errors.As(err, new(*record.Error)) {
 			return err
 		}
-		if report.Faulty++; len(report.Faults) < sides.MaxListed {
+		if report.Faulty++; len(report.Faults) < step.MaxListed {
 			report.Faults = append(report.Faults, err)
 		}
 		return nil

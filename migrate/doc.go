@@ -109,6 +109,12 @@ type (
 	PartState = phase.PartState
 	// ImportReport describes what an import has done.
 	ImportReport = step.ImportReport
+	// Process represents a process that takes part.
+	Process = step.Process
+	// RefusedError represents records of Redis that no file can have, so that the files cannot decide.
+	RefusedError = step.RefusedError
+	// Unconfirmed represents a change that live processes have not confirmed in time.
+	Unconfirmed = step.Unconfirmed
 )
 
 var (

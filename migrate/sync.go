@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/keywright/keywright/migrate/internal/sides"
 	"github.com/keywright/keywright/migrate/internal/sources"
@@ -176,7 +174,7 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 	s := &sides.Sweep{Sides: m.sides, Part: part, Epoch: epoch}
 	s.Found = func(in string, u store.Unequal) error {
 		if u.Fault != nil {
-			refused.add(u.Fault)
+			refused.Add(u.Fault)
 			return nil
 		}
 		if in != file || len(ids) >= bringBatch {
@@ -196,39 +194,6 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 	return n, err
 }
 
-// RefusedError represents records of Redis that no file can have, so that the files cannot decide.
-type RefusedError struct {
-	Count   int64
-	Rejects []*record.Reject // at most 100
-}
-
-// refusalsSaid bounds the records that the text of a RefusedError names.
-const refusalsSaid = 10
-
-func (e *RefusedError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d records of Redis cannot be in a file: ", e.Count)
-	for i, bad := range e.Rejects[:min(len(e.Rejects), refusalsSaid)] {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(bad.Error())
-	}
-	if more := e.Count - refusalsSaid; more > 0 {
-		fmt.Fprintf(&b, "; and %d more", more)
-	}
-	return b.String()
-}
-
-func (e *RefusedError) add(bad *record.Reject) {
-	if e.Count++; len(e.Rejects) < sides.MaxListed {
-		e.Rejects = append(e.Rejects, bad)
-	}
-}
-
-// Unwrap gives the first.
-func (e *RefusedError) Unwrap() error { return e.Rejects[0] }
-
 // fitting returns the records that a file can have, and notes the others.
 func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids []record.ID,
 	refused *RefusedError) (out []record.ID, err error) {
@@ -245,7 +210,7 @@ func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids 
 			if bad := cmp.Or(unread[g.ID], m.unfitOf(stored[i])); bad == nil {
 				out = append(out, g.ID)
 			} else {
-				refused.add(bad)
+				refused.Add(bad)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ var ErrReplacedMeanwhile = errors.New("the file was written meanwhile: export ag
 const maxEdits = 1 << 20
 
 func refuse(r *step.ExportReport, bad *record.Reject) {
-	if r.Refused++; len(r.Refusals) < sides.MaxListed {
+	if r.Refused++; len(r.Refusals) < step.MaxListed {
 		r.Refusals = append(r.Refusals, bad)
 	}
 }
@@ -146,14 +146,14 @@ func (m *Exports) Run(ctx context.Context, part string, epoch uint64, folder str
 			if m.PartOf[r.Move.Name] != part {
 				return nil
 			}
-			if report.Rejected++; len(report.Rejects) < sides.MaxListed {
+			if report.Rejected++; len(report.Rejects) < step.MaxListed {
 				report.Rejects = append(report.Rejects, r)
 			}
 			return nil
 		}}
 	damaged, changed := map[string]bool{}, map[string]int64{} // by file
 	s.Fault = func(file string, err error) error {
-		if report.Faulty++; len(report.Faults) < sides.MaxListed {
+		if report.Faulty++; len(report.Faults) < step.MaxListed {
 			report.Faults = append(report.Faults, err)
 		}
 		damaged[file], report.Changed = true, report.Changed-changed[file]

@@ -50,7 +50,7 @@ func ImportFile(ctx context.Context, m *Sides, part string, epoch uint64, file s
 		}
 		loads.Mu.Lock()
 		defer loads.Mu.Unlock()
-		if report.Rejected++; len(report.Rejects) < MaxListed {
+		if report.Rejected++; len(report.Rejects) < step.MaxListed {
 			report.Rejects = append(report.Rejects, r)
 		}
 		return nil

@@ -55,7 +55,7 @@ type planning struct {
 }
 
 func (p *planning) fault(err error) {
-	if p.Faulty++; len(p.Faults) < MaxListed {
+	if p.Faulty++; len(p.Faults) < step.MaxListed {
 		p.Faults = append(p.Faults, err)
 	}
 }
@@ -84,7 +84,7 @@ func (m *Sides) planFile(ctx context.Context, part, file string, p *planning) er
 		if m.PartOf[r.Move.Name] != part {
 			return nil
 		}
-		if p.Rejected++; len(p.Rejects) < MaxListed {
+		if p.Rejected++; len(p.Rejects) < step.MaxListed {
 			p.Rejects = append(p.Rejects, r)
 		}
 		return nil

@@ -423,8 +423,5 @@ func (s *Sweep) unfit(ctx context.Context, u *store.Unequal, bad *record.Reject)
 	return nil
 }
 
-// MaxListed bounds the rejects and faults that a report lists. All are counted.
-const MaxListed = 100
-
 // ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
 var ErrTooMany = errors.New("there are more records than are taken in one go")

@@ -185,7 +185,7 @@ func (v *verification) endAsDeclared(ctx context.Context, id record.ID, file []*
 }
 
 func (v *verification) refuse(bad *record.Reject) {
-	if v.report.Refused++; len(v.report.Refusals) < sides.MaxListed {
+	if v.report.Refused++; len(v.report.Refusals) < step.MaxListed {
 		v.report.Refusals = append(v.report.Refusals, bad)
 	}
 }
@@ -224,7 +224,7 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 	default:
 		v.report.Unequal++
 	}
-	if len(v.report.Differ) < sides.MaxListed {
+	if len(v.report.Differ) < step.MaxListed {
 		v.report.Differ = append(v.report.Differ, step.Differing{ID: id, Differences: diffs, File: digestOf(file),
 			Redis: digestOf(stored)})
 	}
