@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -82,6 +84,40 @@ func TestEmptyIDs(t *testing.T) {
 		}
 		if left := keysOf(s, ""); len(left) > 0 {
 			t.Errorf("left %s", left)
+		}
+	})
+}
+
+// TestAnItemIsNoOtherKeyOfItsEntity: an id that gives an item the key of an index, or another key of the entity, is
+// refused before anything is sent, and such a key is no item to a check.
+func TestAnItemIsNoOtherKeyOfItsEntity(t *testing.T) {
+	t.Parallel()
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		spec := noteSpec("n")
+		spec.Prefix, spec.Key = "n:", func(id string) (string, error) { return part("n:", id) }
+		spec.Parse = func(key string) (string, bool) { return strings.CutPrefix(key, "n:") }
+		spec.Indexes[3].Prefix = "n:due"
+		spec.Expires, spec.Records, spec.Lease, spec.Pending = "n:expiry", "n:ledger", "n:sweep", "n:pending"
+		notes := storeOf(open(t, s.URL()), spec)
+		for _, id := range []string{"due", "expiry", "ledger", "sweep", "pending"} {
+			_, err := notes.Create(t.Context(), id, a("k", 5))
+			if class, _ := keywright.ClassOf(err); class != keywright.Invalid || !strings.Contains(fmt.Sprint(err), "n:"+id) {
+				t.Errorf("%s: %v", id, err)
+			}
+			if _, err = notes.Delete(t.Context(), id); err == nil {
+				t.Errorf("%s is deleted", id)
+			}
+		}
+		if left := keysOf(s, ""); len(left) > 0 {
+			t.Errorf("left %s", left)
+		}
+		v := a("k", 5)
+		due := time.UnixMilli(1000)
+		v.Due = &due
+		_, err := notes.Create(t.Context(), "1", v)
+		must(t, err)
+		if got := sound(t, notes); got.Items != 1 || got.Entries != 5 {
+			t.Errorf("%+v", got)
 		}
 	})
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -37,6 +39,36 @@ func Example_entity() {
 	check(err)
 	fmt.Println(version > memo.Version, page.Items[0].Value.Text)
 	// Output: true milk
+}
+
+// TestAnItemIsNoOtherKey: an id that would give an item the key of an index is none, and a check reads the items that
+// there are.
+func TestAnItemIsNoOtherKey(t *testing.T) {
+	ctx, client, app, done := open(keywright.Options{})
+	defer done()
+	for _, id := range []string{"expiry", "pressure"} {
+		key, err := appkeys.MemoKey(id)
+		if !strings.Contains(fmt.Sprint(err), "{#memo}:"+id) {
+			t.Errorf("%s: the key %q, %v", id, key, err)
+		}
+		if _, ok := appkeys.ParseMemoKey("{memo}:" + id); ok {
+			t.Errorf("{memo}:%s is the key of an item", id)
+		}
+		_, err = app.MemoStore().Create(ctx, id, appkeys.MemoValue{Kind: "note", Text: "milk", Priority: 5})
+		if class, _ := keywright.ClassOf(err); class != keywright.Invalid ||
+			!strings.Contains(fmt.Sprint(err), "{#memo}:"+id) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if keys, err := client.Raw().Do(ctx, client.Raw().B().Dbsize().Build()).AsInt64(); err != nil || keys > 0 {
+		t.Errorf("%d keys, %v", keys, err)
+	}
+	_, err := app.MemoStore().Create(ctx, "m-1", appkeys.MemoValue{Kind: "note", Text: "milk", Priority: 5})
+	check(err)
+	checked, err := app.MemoStore().Check(ctx, entity.CheckOptions{})
+	if err != nil || checked != (entity.Checked{Items: 1, Entries: 2}) {
+		t.Errorf("%+v, %v", checked, err)
+	}
 }
 
 // A second store for when the server is away.

@@ -17,12 +17,18 @@ func (g *generator) entries() {
 	for _, k := range g.ks.Keys {
 		name := g.entryName(k.Name)
 		code := g.key(name, k.Name, k.Pattern)
+		if k.Entry.Construct == keyspace.Entity {
+			code.others = g.ks.Narrower(k)
+		}
 		g.keys[k] = code
 		names = append(names, "entry_"+name)
 		g.entry(name, k)
 		g.buildAndParse(code, "key")
 		g.handle(code, k)
 		g.layOut(piece)
+	}
+	for _, k := range g.ks.Keys {
+		g.owner(g.keys[k])
 	}
 	g.printf("// Entries is what the declaration says of every key, in its order.\nfunc Entries() []keywright.Entry "+
 		"{\nreturn []keywright.Entry{%s}\n}\n\n", strings.Join(names, ", "))

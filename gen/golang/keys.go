@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -18,6 +19,7 @@ type keyCode struct {
 	params []param
 	elems  []pattern.Element
 	text   string
+	others []*keyspace.Key // narrower ones: a key of theirs is none of this pattern
 }
 
 // param represents one placeholder as a parameter.
@@ -99,6 +101,24 @@ func (g *generator) buildAndParse(c *keyCode, what string) {
 	g.parser(c, what)
 }
 
+// owner writes the function that says which other key a text is, of the patterns that are narrower.
+func (g *generator) owner(c *keyCode) {
+	if len(c.others) == 0 {
+		return
+	}
+	g.printf("// other_%s says which other key a key %s is, \"\" if it is none.\n", c.name, printable(c.text))
+	g.printf("func %sother_%s(text string) string {\n", g.receiver(), c.name)
+	for _, k := range c.others {
+		is := "text == " + g.whole(g.elements(k.Pattern))
+		if n := len(k.Pattern.Placeholders()); n > 0 {
+			is = fmt.Sprintf("%sok := %sParse%sKey(text); ok", strings.Repeat("_, ", n), g.whenNamed("ns."),
+				g.keys[k].name)
+		}
+		g.printf("if %s {\nreturn %s\n}\n", is, quote("is one of "+k.Name+", "+k.Pattern.String()))
+	}
+	g.printf("return \"\"\n}\n\n")
+}
+
 func (g *generator) builder(c *keyCode, what string) {
 	g.printf("// %s%s builds the %s %s.\n", c.name, gen.Title(what), what, printable(c.text))
 	for _, p := range c.params {
@@ -128,6 +148,10 @@ func (g *generator) builder(c *keyCode, what string) {
 		} else {
 			g.printf("b = %s\n", g.appendTo(&c.params[e.Placeholder]))
 		}
+	}
+	if len(c.others) > 0 {
+		g.printf("if reason := %sother_%s(key.String(b)); reason != \"\" {\nreturn \"\", key.Refuse(%s, \"\", reason)\n}\n",
+			g.whenNamed("ns."), c.name, quote(c.entry))
 	}
 	g.printf("return %s.String(b), nil\n}\n\n", g.use(module+"/keyspace/key"))
 }
@@ -290,6 +314,9 @@ func (g *generator) parser(c *keyCode, what string) {
 		"more than 64 bits.\n", c.name, gen.Title(what), what, printable(c.text), what)
 	g.printf("func %sParse%s%s(text string) (%s, ok bool) {\n", g.receiver(), c.name, gen.Title(what), signature(c.params))
 	refuse := "return " + zeros(c.params) + ", false"
+	if len(c.others) > 0 {
+		g.printf("if %sother_%s(text) != \"\" {\n%s\n}\n", g.whenNamed("ns."), c.name, refuse)
+	}
 	if cuts, ok := cuttable(c.elems, c.params); ok {
 		g.cut(c, cuts, refuse)
 	} else {

@@ -202,7 +202,7 @@ func bytesOrNone(n int64) string {
 func (r *Run) Verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
 		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What,
-			Hint: "run it again when the server is at rest"}
+			Hint: "see to what it names, and run it again when the server is at rest"}
 	}
 	return r.faults(p.Left)
 }
@@ -258,7 +258,8 @@ func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysRepo
 		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem,
 			Hint: "make room on that disk and run it again, with a new file for what it keeps: what was done is not done twice"}
 	case !res.Complete, report.Unknown > 0 && failed != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem, Hint: "run it again: what was done is not done twice"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem,
+			Hint: "see to what it names, and run it again: what was done is not done twice"}
 	case report.Refused > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
