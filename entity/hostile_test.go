@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,6 +81,12 @@ func TestEmptyIDs(t *testing.T) {
 		for _, id := range []string{"", "a:b"} {
 			if _, err := notes.Put(t.Context(), id, a("k", 5)); err == nil {
 				t.Errorf("%q was taken", id)
+			}
+			for _, list := range [][]string{{id, "1"}, {"1", id}} {
+				items, err := notes.GetMany(t.Context(), list...)
+				if class, _ := keywright.ClassOf(err); class != keywright.Invalid || errors.Is(err, keywright.ErrNotRun) {
+					t.Errorf("%q were read: %v, %v", list, items, err)
+				}
 			}
 		}
 		if left := keysOf(s, ""); len(left) > 0 {
@@ -248,5 +255,33 @@ func TestEventsCarryThePartsOfTheKey(t *testing.T) {
 			!strings.Contains(err.Error(), "depends on a field") {
 			t.Errorf("a stream whose key depends on a field: %v", err)
 		}
+	})
+}
+
+// TestAnUpdateKeepsTheID: the field that holds the id of an item takes no other id.
+func TestAnUpdateKeepsTheID(t *testing.T) {
+	t.Parallel()
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		spec := noteSpec("n")
+		spec.Identify = func(id string, n *note) { n.Context = id }
+		notes := storeOf(open(t, s.URL()), spec)
+		setContext := Field[note, string]{"context", func(n *note) *string { return &n.Context }}
+		made, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		for _, update := range []func(Change[note]) error{
+			func(c Change[note]) error { _, err := notes.Update(t.Context(), "1", c); return err },
+			func(c Change[note]) error { _, err := notes.UpdateIf(t.Context(), "1", made.Version, c); return err },
+		} {
+			err := update(setContext.Set("2"))
+			if class, _ := keywright.ClassOf(err); class != keywright.Invalid || !strings.Contains(fmt.Sprint(err), "context") {
+				t.Error(err)
+			}
+		}
+		_, err = notes.Update(t.Context(), "1", setContext.Set("1"), setKind.Set("other"))
+		must(t, err)
+		if got, err := notes.Get(t.Context(), "1"); err != nil || got.Value.Context != "1" || got.Value.Kind != "other" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		sound(t, notes)
 	})
 }

@@ -31,7 +31,9 @@ func Example_entity() {
 	memos := app.MemoStore()
 	memo, err := memos.Create(ctx, "m-1", appkeys.MemoValue{Kind: "note", Text: "milk", Priority: 5},
 		keywright.ExpiresIn(time.Hour))
+	check(err)
 	version, err := memos.UpdateIf(ctx, "m-1", memo.Version, appkeys.MemoFields.Kind.Set("task"))
+	check(err)
 	page, err := memos.List(ctx, entity.Query[appkeys.MemoValue]{Of: memos.ByKind("task"), Limit: 20})
 
 	sweeping.Go(func() { app.Sweeper(ctx, entity.SweepOptions{}, logError) }) // in any process, or in all
@@ -82,24 +84,32 @@ func Example_fallback() {
 	lost := func(string, []string) {}
 	v := appkeys.MemoValue{Kind: "note", Text: "milk", Priority: 5}
 	//doc:begin fallback
-	file, err := bbolt.Open(path, bbolt.Options{})        // package fallback/bbolt, a module of its own
+	file, err := bbolt.Open(path, bbolt.Options{}) // package fallback/bbolt, a module of its own
+	check(err)
 	second, err := file.Store("memos", fallback.Limits{}) // or fallback.NewMemory(fallback.Limits{})
+	check(err)
 	memos, err := fallback.NewEntities(app.MemoStore().Store, second, fallback.Options{
 		OnConflict: func(c fallback.Conflict) { lost(c.Kind.String(), c.Fields) }, // newer data was there
 	})
+	check(err)
 
 	r, err := memos.Create(ctx, "m-1", v)
+	check(err)
 	a, err := memos.Get(ctx, "m-1") // a.Source, a.AsOf, a.Pending
+	check(err)
 	r, err = memos.Update(ctx, "m-1", []entity.Change[appkeys.MemoValue]{appkeys.MemoFields.Priority.Set(9)})
-	waits := err == nil && r.Pending                                                         // accepted, and not done yet
+	waits := err == nil && r.Pending // accepted, and not done yet
+	check(err)
 	r, err = memos.Put(ctx, "m-1", v, fallback.If(r.Version), fallback.ExpiresIn(time.Hour)) // fallback.ErrConflict
+	check(err)
 
 	err = memos.Close() // before the file
+	check(err)
 	err = file.Close()
 	//doc:end
 	check(err)
-	fmt.Println(a.Source, waits, r.Pending)
-	// Output: server false false
+	fmt.Println(a.Source, a.Value.Value.ID, waits, r.Pending)
+	// Output: server m-1 false false
 }
 
 // What goes first when memory runs short.
