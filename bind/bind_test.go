@@ -40,9 +40,12 @@ keys:
   note: {doc: d, key: "{#{tenant}}:note:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:kind:{kind}", expires: "{#{tenant}}:ends"}}
   mail: {doc: d, key: "{#{tenant}}:mail:{box}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:mails:{kind}", expires: "{#{tenant}}:mailends"}, emits: {delete: gone, expire: gone}}
   post: {doc: d, key: "post:{box}:{tenant}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "posts:{tenant}:{kind}", expires: "posts:{tenant}:ends"}}
+  hold: {doc: d, key: "hold:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "hold:k:{kind}", expires: "hold:ends"}}
+  rows: {doc: d, key: "hold:b{row}", type: list, ttl: none}
+  lines: {doc: d, key: "hold:k:lines", type: list, ttl: none}
 channels:
   gone: {doc: d, channel: "{#{tenant}}:gone:{box}", durable: {maxlen: 9}, message: {id: slug, box: text, tenant: slug}}
-vars: {box: text, priority: {type: high|low, default: low}, house: slug, room: slug, team: slug, tenant: slug, id: slug}
+vars: {box: text, priority: {type: high|low, default: low}, house: slug, room: slug, team: slug, tenant: slug, id: slug, row: int 0..}
 `
 
 func loaded(t *testing.T) *keyspace.Keyspace { return declared.Keyspace(t, declaration) }
@@ -152,6 +155,20 @@ func TestEntity(t *testing.T) {
 	}
 	if key, err := spec.Key("a:y:7"); err == nil {
 		t.Errorf("the key of an item of another store is %s", key)
+	}
+	// What a narrower pattern has is no item, and no key of an index.
+	spec, err = bind.Spec(ks, entry(t, ks, "hold"), nil)
+	must(t, err)
+	for _, id := range []string{"ends", "b7"} {
+		if key, err := spec.Key(id); err == nil || !strings.Contains(err.Error(), id[:1]) {
+			t.Errorf("the key of %s is %s, %v", id, key, err)
+		}
+		if _, ok := spec.Parse("hold:" + id); ok {
+			t.Errorf("hold:%s is an item", id)
+		}
+	}
+	if _, ok := spec.Parse("hold:bx"); !ok || !spec.Indexes[0].Legal("hold:k:x") || spec.Indexes[0].Legal("hold:k:lines") {
+		t.Error("hold:bx is no item, or the index has another key than its own")
 	}
 	store, err := bind.Entity(c, ks, note, bind.Values{"tenant": "x"})
 	must(t, err)

@@ -40,21 +40,25 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 		return nil, err
 	}
 	spec.Prefix, spec.Suffix = item.Prefix, item.Suffix
+	narrower := ks.Narrower(e.Keys[0])
 	spec.Key = func(id string) (string, error) {
 		key := spec.Prefix + id + spec.Suffix
 		if !item.Has(key) {
 			return "", fmt.Errorf("the id does not fit %s", e.Name)
 		}
+		if i := among(narrower, key); i >= 0 {
+			return "", fmt.Errorf("%s: the key is one of %s, %s", e.Name, narrower[i].Name, narrower[i].Pattern)
+		}
 		return key, nil
 	}
 	spec.Parse = func(key string) (string, bool) {
-		if !item.Has(key) {
+		if !item.Has(key) || among(narrower, key) >= 0 {
 			return "", false
 		}
 		return key[len(spec.Prefix) : len(key)-len(spec.Suffix)], true
 	}
 	for _, ix := range h.Indexes {
-		to, err := indexed(ix, v)
+		to, err := indexed(ix, v, ks.Narrower(ix.Key))
 		if err != nil {
 			return nil, err
 		}
@@ -77,15 +81,23 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 }
 
 // indexed returns an index with values.
-func indexed(ix parts.Index, v Values) (entity.Index[Aged], error) {
+func indexed(ix parts.Index, v Values, narrower []*keyspace.Key) (entity.Index[Aged], error) {
 	b, err := bindPart(ix.Part, v)
 	out := entity.Index[Aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: b.Prefix, Suffix: b.Suffix}
 	if ix.Field == "" && err == nil {
 		out.Prefix = b.Names[0]
 	} else {
-		out.Legal = func(key string) bool { _, ok := ix.Pattern.Match([]byte(key)); return ok }
+		out.Legal = func(key string) bool {
+			_, ok := ix.Pattern.Match([]byte(key))
+			return ok && among(narrower, key) < 0
+		}
 	}
 	return out, err
+}
+
+// among returns which of these a key belongs to, -1 for none.
+func among(keys []*keyspace.Key, key string) int {
+	return slices.IndexFunc(keys, func(k *keyspace.Key) bool { _, ok := k.Pattern.Match([]byte(key)); return ok })
 }
 
 // Events returns what is sent when something is done with an item: nothing, or one event. It

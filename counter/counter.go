@@ -101,6 +101,12 @@ func pipelineAll(ctx context.Context, ops []keywright.Op[int64]) ([]int64, error
 		pending[i] = keywright.Queue(&b, op)
 	}
 	err := b.Run(ctx)
+	for i, p := range pending { // beside one that is invalid, none was sent
+		if _, failed := p.Result(); errors.Is(failed, keywright.ErrNotRun) {
+			pending[i] = keywright.Queue(&b, ops[i])
+		}
+	}
+	err = errors.Join(err, b.Run(ctx))
 	sums := make([]int64, len(ops))
 	for i, p := range pending {
 		sums[i], _ = p.Result()

@@ -298,6 +298,18 @@ func TestManyAndDrain(t *testing.T) {
 		if sums, err = GetAll(t.Context(), b, none, a); err != nil || fmt.Sprint(sums) != "[4 0 8]" {
 			t.Errorf("%v, %v", sums, err)
 		}
+		bad, worse := New(keywright.Binding{Client: c, Entry: hour, Err: errors.New("a bad key")}),
+			New(keywright.Binding{Client: c, Entry: hour, Err: errors.New("a worse key")})
+		sums, err = AddAll(t.Context(), Change{bad, 1}, Change{b, 1}, Change{worse, 1}, Change{none, 0})
+		if class, _ := keywright.ClassOf(err); fmt.Sprint(sums) != "[0 5 0 0]" || class != keywright.Invalid ||
+			!strings.Contains(err.Error(), "a bad key") || !strings.Contains(err.Error(), "a worse key") ||
+			errors.Is(err, keywright.ErrNotRun) {
+			t.Errorf("beside bad keys: %v, %v", sums, err)
+		}
+		sums, err = GetAll(t.Context(), b, bad, a)
+		if class, _ := keywright.ClassOf(err); fmt.Sprint(sums) != "[5 0 8]" || class != keywright.Invalid {
+			t.Errorf("beside a bad key: %v, %v", sums, err)
+		}
 		for _, want := range []int64{8, 0} {
 			if n, err := a.Drain(t.Context()); err != nil || n != want {
 				t.Errorf("drained %d, %v", n, err)

@@ -17,6 +17,8 @@
 package entity
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -142,11 +144,22 @@ type Store[I, T any] struct {
 // New makes a store. Generated code calls it. The entry of b is that of an item.
 func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
 	own := *from
-	own.entry = b.Entry
+	own.entry, own.Key = b.Entry, from.keyOfItem
 	s := &Store[I, T]{typed: &own}
 	s.core = itemkeys.New(b, s.description())
 	s.writer, s.lister = writer.New(s.core), &paging.Lister{Core: s.core}
 	return s
+}
+
+// keyOfItem returns the key of an item. It refuses one that the entity has for something else.
+func (from *Spec[I, T]) keyOfItem(id I) (string, error) {
+	key, err := from.Key(id)
+	other := key == from.Expires || key == from.Records || key == from.Pending || key == from.Lease ||
+		slices.ContainsFunc(from.Indexes, func(ix Index[T]) bool { return ix.Field == "" && key == ix.Prefix })
+	if err == nil && other {
+		return "", fmt.Errorf("the key of the item would be %s, which the entity has for something else", key)
+	}
+	return key, err
 }
 
 // description returns what of the Spec does not depend on the types of ids and values.

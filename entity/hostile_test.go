@@ -1,13 +1,16 @@
 package entity
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -79,9 +82,49 @@ func TestEmptyIDs(t *testing.T) {
 			if _, err := notes.Put(t.Context(), id, a("k", 5)); err == nil {
 				t.Errorf("%q was taken", id)
 			}
+			for _, list := range [][]string{{id, "1"}, {"1", id}} {
+				items, err := notes.GetMany(t.Context(), list...)
+				if class, _ := keywright.ClassOf(err); class != keywright.Invalid || errors.Is(err, keywright.ErrNotRun) {
+					t.Errorf("%q were read: %v, %v", list, items, err)
+				}
+			}
 		}
 		if left := keysOf(s, ""); len(left) > 0 {
 			t.Errorf("left %s", left)
+		}
+	})
+}
+
+// TestAnItemIsNoOtherKeyOfItsEntity: an id that gives an item the key of an index, or another key of the entity, is
+// refused before anything is sent, and such a key is no item to a check.
+func TestAnItemIsNoOtherKeyOfItsEntity(t *testing.T) {
+	t.Parallel()
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		spec := noteSpec("n")
+		spec.Prefix, spec.Key = "n:", func(id string) (string, error) { return part("n:", id) }
+		spec.Parse = func(key string) (string, bool) { return strings.CutPrefix(key, "n:") }
+		spec.Indexes[3].Prefix = "n:due"
+		spec.Expires, spec.Records, spec.Lease, spec.Pending = "n:expiry", "n:ledger", "n:sweep", "n:pending"
+		notes := storeOf(open(t, s.URL()), spec)
+		for _, id := range []string{"due", "expiry", "ledger", "sweep", "pending"} {
+			_, err := notes.Create(t.Context(), id, a("k", 5))
+			if class, _ := keywright.ClassOf(err); class != keywright.Invalid || !strings.Contains(fmt.Sprint(err), "n:"+id) {
+				t.Errorf("%s: %v", id, err)
+			}
+			if _, err = notes.Delete(t.Context(), id); err == nil {
+				t.Errorf("%s is deleted", id)
+			}
+		}
+		if left := keysOf(s, ""); len(left) > 0 {
+			t.Errorf("left %s", left)
+		}
+		v := a("k", 5)
+		due := time.UnixMilli(1000)
+		v.Due = &due
+		_, err := notes.Create(t.Context(), "1", v)
+		must(t, err)
+		if got := sound(t, notes); got.Items != 1 || got.Entries != 5 {
+			t.Errorf("%+v", got)
 		}
 	})
 }
@@ -212,5 +255,33 @@ func TestEventsCarryThePartsOfTheKey(t *testing.T) {
 			!strings.Contains(err.Error(), "depends on a field") {
 			t.Errorf("a stream whose key depends on a field: %v", err)
 		}
+	})
+}
+
+// TestAnUpdateKeepsTheID: the field that holds the id of an item takes no other id.
+func TestAnUpdateKeepsTheID(t *testing.T) {
+	t.Parallel()
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		spec := noteSpec("n")
+		spec.Identify = func(id string, n *note) { n.Context = id }
+		notes := storeOf(open(t, s.URL()), spec)
+		setContext := Field[note, string]{"context", func(n *note) *string { return &n.Context }}
+		made, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		for _, update := range []func(Change[note]) error{
+			func(c Change[note]) error { _, err := notes.Update(t.Context(), "1", c); return err },
+			func(c Change[note]) error { _, err := notes.UpdateIf(t.Context(), "1", made.Version, c); return err },
+		} {
+			err := update(setContext.Set("2"))
+			if class, _ := keywright.ClassOf(err); class != keywright.Invalid || !strings.Contains(fmt.Sprint(err), "context") {
+				t.Error(err)
+			}
+		}
+		_, err = notes.Update(t.Context(), "1", setContext.Set("1"), setKind.Set("other"))
+		must(t, err)
+		if got, err := notes.Get(t.Context(), "1"); err != nil || got.Value.Context != "1" || got.Value.Kind != "other" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		sound(t, notes)
 	})
 }

@@ -85,7 +85,7 @@ func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T],
 		switch {
 		case err == nil:
 			items = append(items, item)
-		case !errors.Is(err, keywright.ErrNotFound):
+		case !errors.Is(err, keywright.ErrNotFound) && !errors.Is(err, keywright.ErrNotRun):
 			return nil, err
 		}
 	}

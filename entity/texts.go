@@ -130,6 +130,13 @@ func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
 // server stamps.
 func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) {
 	texts := map[string]string{}
+	if item.texts == nil && x.s.typed.Identify != nil {
+		id, err := x.id(key)
+		if err != nil {
+			return nil, err
+		}
+		x.s.typed.Identify(id, &item.Value)
+	}
 	for i, name := range x.s.core.Names {
 		t, err := itemkeys.StoredText{}, error(nil)
 		if item.texts != nil {
@@ -161,7 +168,11 @@ func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T],
 
 // Changes returns changes as text, and the fields that they take away.
 func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]string, drop []string, err error) {
-	p, err := x.s.patch(changes)
+	id, err := x.id(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := x.s.patch(id, changes)
 	if err != nil {
 		return nil, nil, x.s.core.Invalid("item as text", err)
 	}
@@ -271,7 +282,11 @@ func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 			return nil, value.In(name, err)
 		}
 	}
-	return p, nil
+	id, err := x.id(key)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.identified(id)
 }
 
 // Write writes texts as they are, and gives the version that the item has then, 0

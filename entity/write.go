@@ -185,7 +185,7 @@ type patch[I, T any] struct {
 	unset   map[string]bool
 }
 
-func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
+func (s *Store[I, T]) patch(id I, changes []Change[T]) (*patch[I, T], error) {
 	p := &patch[I, T]{store: s, touched: map[string]bool{}, unset: map[string]bool{}}
 	for _, c := range changes {
 		if c.set == nil && !c.unset {
@@ -202,7 +202,27 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 	if len(changes) == 0 && s.core.Spec.Updated == "" {
 		return nil, errors.New("an update without changes, of an entity without a stamp of the update")
 	}
-	return p, nil
+	return p, p.identified(id)
+}
+
+// identified refuses another id in the field that holds the item's.
+func (p *patch[I, T]) identified(id I) error {
+	if p.store.typed.Identify == nil {
+		return nil
+	}
+	own := p.v
+	p.store.typed.Identify(id, &own)
+	for i := range p.store.typed.Fields.Columns {
+		col := &p.store.typed.Fields.Columns[i]
+		if !p.touched[col.Name] || p.unset[col.Name] {
+			continue
+		}
+		wrote, _, _ := col.Text(&p.v)
+		if is, _, err := col.Text(&own); err == nil && wrote != is {
+			return fmt.Errorf("%s is the id of the item and cannot be another one", col.Name)
+		}
+	}
+	return nil
 }
 
 // touches reports whether a field is another one afterwards.
@@ -277,7 +297,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	options []keywright.WriteOption) (int64, error) {
 	c := &itemkeys.Call{Condition: condition, Expected: itemkeys.AnyRecord}
 	key, err := s.typed.Key(id)
-	p, bad := s.patch(changes)
+	p, bad := s.patch(id, changes)
 	if err == nil {
 		err = bad
 	}

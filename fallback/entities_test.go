@@ -66,6 +66,12 @@ type guardedItems struct {
 }
 
 func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) guardedItems {
+	t.Helper()
+	return newItems(t, brand, o, memoSpec(""))
+}
+
+func newItems(t *testing.T, brand keywrighttest.Brand, o fallback.Options,
+	spec *entity.Spec[string, entityItem]) guardedItems {
 	t.Parallel()
 	s := keywrighttest.Start(t, brand)
 	m := guardedItems{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
@@ -76,7 +82,7 @@ func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) guard
 			keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
 		m.ok(err)
 		t.Cleanup(c.Close)
-		return entity.New(itemSpec(c), memoSpec(""))
+		return entity.New(itemSpec(c), spec)
 	}
 	m.past = open(s.Addr())
 	var err error
@@ -113,6 +119,50 @@ func (m guardedItems) sound(contexts map[string]int64) {
 	m.ok(err)
 	for name, want := range contexts {
 		same(m.T, "items in "+name, m.s.Do("ZCARD", "idx:context:"+name).(int64), want)
+	}
+}
+
+// TestTheIDIsInItsField: what a store fills in from the key is filled in here too, whether the server answers or not,
+// and another id is refused.
+func TestTheIDIsInItsField(t *testing.T) {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
+		t.Run(string(brand), func(t *testing.T) {
+			spec := memoSpec("")
+			spec.Identify = func(id string, m *entityItem) { m.Context = id }
+			m := newItems(t, brand, fallback.Options{}, spec)
+			ctx := t.Context()
+			has := func(id string) {
+				t.Helper()
+				got, err := m.e.Get(ctx, id)
+				m.ok(err)
+				same(t, "the field of "+id, got.Value.Value.Context, id)
+			}
+			change := func(id, to string) error {
+				_, err := m.e.Update(ctx, id, []entity.Change[entityItem]{setContext.Set(to), setNote.Set("x")})
+				return err
+			}
+			m.done(m.e.Create(ctx, "made", entityItem{Secret: "s"}))
+			m.done(m.e.Put(ctx, "put", entityItem{Context: "other", Secret: "s"}))
+			m.freezeServer()
+			m.pending(m.e.Create(ctx, "waits", entityItem{Context: "other", Secret: "s"}))
+			for range 2 {
+				for _, id := range []string{"made", "put", "waits"} {
+					has(id)
+					m.ok(change(id, id))
+					class, _ := keywright.ClassOf(change(id, "other"))
+					same(t, "another id for "+id, class, keywright.Invalid)
+					_, err := m.e.Guard().Update(ctx, "memo:"+id, fallback.Fields{"context": "other"})
+					class, _ = keywright.ClassOf(err)
+					same(t, "another id as text for "+id, class, keywright.Invalid)
+				}
+				m.back()
+				m.drained()
+			}
+			for _, id := range []string{"made", "put", "waits"} {
+				has(id)
+			}
+			m.sound(map[string]int64{"made": 1, "put": 1, "waits": 1, "other": 0})
+		})
 	}
 }
 

@@ -74,6 +74,21 @@ func (ks *Keyspace) Items() ([]match.Item, []Target) {
 	return items, targets
 }
 
+// Narrower returns the keys whose patterns the pattern of k holds, and which are narrower: a key of the server that
+// both match is one of theirs, as a matcher of Items says.
+func (ks *Keyspace) Narrower(k *Key) (out []*Key) {
+	for _, other := range ks.Keys {
+		if other == k || pattern.Disjoint(k.Pattern, other.Pattern) {
+			continue
+		}
+		_, within := pattern.Contains(k.Pattern, other.Pattern)
+		if _, equal := pattern.Contains(other.Pattern, k.Pattern); within && !equal {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
 // Lookup finds an entry and one of its keys by name: "tasks" is the entry and
 // its main key, "tasks.job" the entry and its job key. Both are nil for an
 // unknown name; the key is nil for a script.

@@ -102,8 +102,8 @@ func (b *Board[M, S]) ZSet(t time.Time) typed.ZSet[M, S] {
 
 // Increase adds by to the score of m in the period of t and gives the sum; the
 // first increase gives the period its TTL, in the same step. A sum beyond the
-// greatest exact whole number is refused before anything changes (class
-// Invalid). Not repeated when its reply is lost: UnknownOutcome. One round trip.
+// greatest exact whole number, or of floats one that is not finite, is refused before
+// anything changes (class Invalid). Not repeated when its reply is lost: UnknownOutcome. One round trip.
 func (b *Board[M, S]) Increase(ctx context.Context, t time.Time, m M, by S, options ...keywright.WriteOption) (S,
 	error) {
 	return first(b.LaterIncrease(t, []Change[M, S]{{m, by}}, options...).Do(ctx))
@@ -200,6 +200,10 @@ func (b *Board[M, S]) sums(r kernel.Reply) ([]S, error) {
 	texts, err := r.AsStrSlice()
 	if err != nil {
 		return nil, err
+	}
+	if texts[0] != "0" && b.most == 0 {
+		return nil, &keywright.Error{Class: keywright.Invalid, Entry: b.bound.Entry.Name,
+			Err: fmt.Errorf("the score of member %s of this call would not be finite; nothing was changed", texts[0])}
 	}
 	if texts[0] != "0" {
 		return nil, &keywright.Error{Class: keywright.Invalid, Entry: b.bound.Entry.Name,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -400,6 +401,35 @@ func TestScoresBeyondTheExactAreRefused(t *testing.T) {
 			}
 			if sum, err := b.Increase(t.Context(), today, 3, -x.most); err != nil || sum != -x.most {
 				t.Errorf("%d, %v", sum, err)
+			}
+		}
+	})
+}
+
+// TestSumsAreFinite: what Set refuses as a score is no sum either.
+func TestSumsAreFinite(t *testing.T) {
+	t.Parallel()
+	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
+		b, err := New(keywright.Binding{Client: c, Entry: expires("sums", time.Hour)},
+			Config[int64, float64]{Key: dayKey("finite:"), Step: Day, Member: &numbers, Score: &floats})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for member, by := range []float64{math.MaxFloat64, -math.MaxFloat64} {
+			sum, err := b.Increase(t.Context(), today, int64(member), by)
+			if err != nil || sum != by {
+				t.Fatalf("%v, %v", sum, err)
+			}
+			_, err = b.LaterIncrease(today, []Change[int64, float64]{{7, 5}, {int64(member), by}}).Do(t.Context())
+			if class, _ := keywright.ClassOf(err); class != keywright.Invalid ||
+				!strings.Contains(fmt.Sprint(err), "member 2 ") || !strings.Contains(fmt.Sprint(err), "finite") {
+				t.Error(err)
+			}
+			if row, err := b.Of(today).Rank(t.Context(), int64(member)); err != nil || row.Score != by {
+				t.Errorf("%v, %v", row, err)
+			}
+			if _, err := b.Of(today).Rank(t.Context(), 7); err != keywright.ErrNotFound {
+				t.Errorf("the first of two was applied: %v", err)
 			}
 		}
 	})

@@ -3,7 +3,7 @@
 -- ARGV[1] ttl: in ms, 0 for none
 -- ARGV[2] mode: new: only a key without TTL gets one; longer: also one with less; renew: always
 -- ARGV[3] verb: add, set or raise (only upwards)
--- ARGV[4] most: the greatest whole score, 0 for any number
+-- ARGV[4] most: the greatest whole score, 0 for any finite number
 -- ARGV[5] bits: of a score that hold when it was reached, 0 for none
 -- ARGV[6] begins: the Unix second in which the period begins
 -- ARGV[7…] score, member
@@ -12,6 +12,7 @@
 -- Round trips: 1
 -- include: time
 local ttl, most, span = tonumber(ttl), tonumber(most), 2 ^ bits
+if most == 0 then most = 1.7976931348623157e308 end -- the greatest number that is finite
 local left, early = redis.call('PTTL', KEYS[1]), 0
 if span > 1 then -- the earlier, the more of 1 is added: floor(stored) is the score
   local elapsed = math.floor(clock() / 1000) - begins
@@ -28,7 +29,7 @@ for i = 7, #ARGV, 2 do
   elseif verb == 'raise' then
     new = math.max(score or by, by)
   end
-  if new ~= new or most > 0 and math.abs(new) > most then
+  if new ~= new or math.abs(new) > most then
     return {string.format('%d', (i - 5) / 2)}
   end
   stored[member] = new == score and have or new + early

@@ -28,6 +28,7 @@ func Example_cache() {
 	page, err := app.ProductDetail(42).GetOrLoad(ctx, func(ctx context.Context) (appkeys.ProductDetailValue, error) {
 		return product(ctx, 42) // keywright.ErrNotFound: there is none
 	})
+	check(err)
 	_, err = app.ProductDetail(42).Invalidate(ctx)
 	//doc:end
 	check(err)

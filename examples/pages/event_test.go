@@ -27,6 +27,7 @@ func Example_topic() {
 			got <- m.Data.Left // and m.Time, m.Channel
 		}
 	})
+	check(err)
 	err = topic.Publish(ctx, appkeys.StockChangedMessage{Left: 3})
 	//doc:end
 	check(err)
@@ -56,6 +57,7 @@ func Example_stream() {
 	}
 	//doc:begin stream
 	id, err := app.OrderPaid().Publish(ctx, appkeys.OrderPaidMessage{Order: 7})
+	check(err)
 
 	type message = event.Stored[appkeys.OrderPaidMessage]
 	err = app.OrderPaid().Run(ctx, appkeys.OrderPaidMailGroup, func(ctx context.Context, m message) error {
@@ -87,7 +89,8 @@ func Example_exchange() {
 	go func() { over <- app.PriceExchange().Serve(serving, event.ServeOptions{}, serve) }()
 
 	answers, err := app.PriceExchange().Collect(ctx, appkeys.PriceMessage{Sku: "a"}, 1) // so many answers
-	answer, err := app.PriceExchange().Call(ctx, appkeys.PriceMessage{Sku: "a"})        // the first answer
+	check(err)
+	answer, err := app.PriceExchange().Call(ctx, appkeys.PriceMessage{Sku: "a"}) // the first answer
 	//doc:end
 	check(err)
 	end()

@@ -20,8 +20,10 @@ func Example_lock() {
 	err := app.CouponIssue(42).Do(ctx, func(ctx context.Context) error { // waits its turn
 		return issue(ctx, 42) // ctx ends when the lock is lost
 	})
+	check(err)
 
 	lease, err := app.CouponIssue(42).Try(ctx) // lock.ErrHeld if another caller has it
+	check(err)
 	_, err = app.CouponIssue(42).Try(ctx)
 	held := errors.Is(err, lock.ErrHeld)
 	err = lease.Release(ctx)
@@ -41,6 +43,7 @@ func Example_fence() {
 	defer done()
 	//doc:begin gate
 	key, err := appkeys.ReportKey(42)
+	check(err)
 	gate := lock.NewGate(client, key, 0)
 	err = app.CouponIssue(42).Do(ctx, func(ctx context.Context) error {
 		lease, err := app.CouponIssue(42).Acquire(ctx) // once more in the same call: no round trip

@@ -20,11 +20,16 @@ func Example_metrics() {
 	registry := prometheus.NewRegistry()
 	//doc:begin metrics
 	hook, err := metrics.Hook(registry) // registry: prometheus.DefaultRegisterer, or one of your own
+	check(err)
 	client, err := keywright.Open(ctx, url, keywright.Options{Hooks: []keywright.Hook{hook}})
+	check(err)
 
 	err = metrics.Queues(registry, 0, map[string]metrics.Queue{"tasks": app.Tasks()})
+	check(err)
 	err = metrics.Streams(registry, 0, map[string]metrics.Stream{"order_paid": app.OrderPaid()})
+	check(err)
 	look, ended, err := metrics.Pressure(registry)
+	check(err)
 	watcher := app.Pressure(pressure.Options{Look: look, Done: ended})
 	swept, err := metrics.Sweep(registry)
 	sweeping := entity.SweepOptions{Swept: swept}

@@ -24,6 +24,7 @@ func Example_queue() {
 	id, err := app.Tasks().Enqueue(ctx, queue.Task[appkeys.TasksValue]{
 		ID: "task-17", Lane: "high", Payload: appkeys.TasksValue{Order: 17},
 	})
+	check(err)
 
 	worker := app.Tasks().Worker(func(ctx context.Context, job *queue.Job[appkeys.TasksValue]) error {
 		return handle(ctx, job.Payload, job.Fence) // nil: done; an error: again later

@@ -14,12 +14,18 @@ func Example_ranking() {
 	defer done()
 	//doc:begin ranking
 	sales, err := app.DailySalesBoard()
+	check(err)
 	sum, err := sales.Increase(ctx, today, 42, 3)
-	rows, err := sales.Of(today).Top(ctx, 100)                   // Member, Score, Rank from 1
-	rows, err = sales.Of(today).Around(ctx, 42, 5)               // five above, 42, five below
+	check(err)
+	rows, err := sales.Of(today).Top(ctx, 100) // Member, Score, Rank from 1
+	check(err)
+	rows, err = sales.Of(today).Around(ctx, 42, 5) // five above, 42, five below
+	check(err)
 	rows, err = sales.Of(today).After(ctx, rows[0].Cursor(), 20) // the next page
+	check(err)
 
 	popular, err := app.DailySalesWindows([]float64{1, 0.5, 0.25})
+	check(err)
 	top, err := popular.Ending(today).Top(ctx, 100) // adds up at most once per minute, the declared cached
 	//doc:end
 	check(err)
@@ -33,8 +39,11 @@ func Example_counter() {
 	defer done()
 	//doc:begin counter
 	_, err := app.Stock(42).Add(1).Do(ctx)
+	check(err)
 	left, err := app.Stock(42).AddWithin(ctx, -1, counter.Bounds{Low: 0, High: math.MaxInt64})
+	check(err)
 	none, err := app.Stock(42).AddWithin(ctx, -1, counter.Bounds{Low: 0, High: math.MaxInt64})
+	check(err)
 
 	answer, err := app.Login(7).Allow(ctx) // Allowed, Remaining, RetryAfter, ResetAfter
 	//doc:end

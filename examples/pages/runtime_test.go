@@ -21,8 +21,10 @@ func Example() {
 	ctx := context.Background()
 	//doc:begin readme
 	client, err := keywright.Open(ctx, url, keywright.Options{})
-	app := appkeys.New(client)                  // what keywright gen has written
-	err = app.ProductDetail(42).Set(ctx, page)  // with its TTL: a write without one cannot be written down
+	check(err)
+	app := appkeys.New(client)                 // what keywright gen has written
+	err = app.ProductDetail(42).Set(ctx, page) // with its TTL: a write without one cannot be written down
+	check(err)
 	page, err := app.ProductDetail(42).Get(ctx) // keywright.ErrNotFound if it is not there
 	//doc:end
 	check(err)
@@ -36,10 +38,13 @@ func Example_generated() {
 	ctx, client, app, done := open(keywright.Options{})
 	defer done()
 	//doc:begin generated
-	err := app.ProductDetail(42).Set(ctx, page)                // one script, with PX 1800000
-	page, err := app.ProductDetail(42).Get(ctx)                // GET; keywright.ErrNotFound if it is not there
+	err := app.ProductDetail(42).Set(ctx, page) // one script, with PX 1800000
+	check(err)
+	page, err := app.ProductDetail(42).Get(ctx) // GET; keywright.ErrNotFound if it is not there
+	check(err)
 	sold, err := app.DailySales(today).Increase(42, 1).Do(ctx) // the first one gives the ranking its seven days
-	err = app.ProductUpdated(ctx, 42)                          // deletes what the event makes stale
+	check(err)
+	err = app.ProductUpdated(ctx, 42) // deletes what the event makes stale
 	id, ok := appkeys.ParseProductDetailKey("cache:product:detail:42")
 	//doc:end
 	check(err)
@@ -57,6 +62,7 @@ func Example_batch() {
 	keywright.Queue(&b, app.ProductDetail(42).LaterSet(page))
 	sold := keywright.Queue(&b, app.DailySales(today).Increase(42, 1))
 	err := b.Run(ctx)
+	check(err)
 	units, err := sold.Result()
 	//doc:end
 	check(err)
@@ -85,6 +91,7 @@ func Example_guard() {
 	//doc:begin guard
 	ks, findings := load.File(os.DirFS("."), "keyspace.yaml")
 	g, err := guard.New(ks, guard.Options{}) // refuse; or Report: for staging
+	check(err)
 	client, err := keywright.Open(ctx, url, keywright.Options{Wrap: g.Wrap})
 	//doc:end
 	check(err)

@@ -25,7 +25,9 @@ func Example_seal() {
 	check(err, seal.Store(path, text))
 	//doc:begin seal
 	ring, err := seal.Open(ctx, seal.File(path)) // as /run/secrets/ring.json
+	check(err)
 	client, err := keywright.Open(ctx, url, keywright.Options{Sealer: ring})
+	check(err)
 	app := appkeys.New(client)
 	err = app.Settings(7).Phone().Set("+81 90 1234 5678").Do(ctx) // sealed; one round trip as ever
 	//doc:end

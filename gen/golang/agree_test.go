@@ -68,6 +68,10 @@ func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 			}
 		}
 		values, want := k.Pattern.Match(q.Text)
+		if k.Entry.Construct == keyspace.Entity {
+			want = want && !slices.ContainsFunc(ks.Narrower(k),
+				func(n *keyspace.Key) bool { _, is := n.Pattern.Match(q.Text); return is })
+		}
 		a := answers[i]
 		switch {
 		case want && !a.OK && beyond(k, values): // more than 64 bits, or a float in a spelling of its own
@@ -85,6 +89,43 @@ func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 			t.Errorf("%s: no text was a key: the test shows nothing", k.Name)
 		}
 	}
+}
+
+// TestKeysOfNarrowerPatterns: the key of an item, or of an index, is none that a narrower pattern has; in a namespace
+// the code for it compiles.
+func TestKeysOfNarrowerPatterns(t *testing.T) {
+	const declaration = `keywright: 1
+package: every
+owner: o
+vars: {id: text, kind: slug, n: int 0.., word: low|high}
+keys:
+  memo:
+    {key: "m:{id}", type: entity, ttl: 1h, fields: {kind: kind}, index: {kind: "m:kind:{kind}", expires: "m:expiry"}}
+  lines: {key: "m:kind:lines", type: list, ttl: none}
+  row: {key: "m:r{n}", type: list, ttl: none}
+  pair: {key: "m:p{word}{n}", type: list, ttl: none}
+`
+	ks := declare(t, declaration)
+	index := ks.Entries[0].Index[0].Key.Name
+	var questions []question
+	var want []bool
+	for _, c := range []struct {
+		key, text string
+		is        bool
+	}{
+		{"memo", "m:x", true}, {"memo", "m:expiry", false}, {"memo", "m:r7", false}, {"memo", "m:r", true},
+		{"memo", "m:plow7", false}, {"memo", "m:plow", true}, {index, "m:kind:x", true}, {index, "m:kind:lines", false},
+		{"lines", "m:kind:lines", true}, {"row", "m:r7", true},
+	} {
+		questions, want = append(questions, question{c.key, []byte(c.text)}), append(want, c.is)
+	}
+	for i, a := range ask(t, ks, questions) {
+		if a.OK != want[i] || a.Err != "" || a.OK && string(a.Built) != string(questions[i].Text) {
+			t.Errorf("%s: %s: %+v", questions[i].Key, questions[i].Text, a)
+		}
+	}
+	compile(t, map[string][]byte{"narrower": generate(t, declare(t,
+		strings.Replace(declaration, "vars:", "namespace: {default: m, names: \"m|n\"}\nvars:", 1)))})
 }
 
 // vectors returns the texts that TypeScript and Python are asked about, too: keys,

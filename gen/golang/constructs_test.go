@@ -113,13 +113,22 @@ func (k *Keyspace) EStore(shop string) EStore {
 		Indexes: []entity.Index[EValue]{
 			{Name: "n", Field: "n", Prefix: "i:" + shop + ":", Key: func(v *EValue) (string, error) {
 				return EIndexNKey(shop, v.N)
+			}, Legal: func(key string) bool {
+				_, _, ok := ParseEIndexNKey(key)
+				return ok
 			}},
 			{Name: "word", Field: "word", Prefix: "iw:" + shop + ":", Suffix: ":x", Key: func(v *EValue) (string, error) {
 				return EIndexWordKey(shop, *v.Word)
+			}, Legal: func(key string) bool {
+				_, _, ok := ParseEIndexWordKey(key)
+				return ok
 			}},
 			{Name: "at", Score: "at", Prefix: "at:" + shop},
 			{Name: "n+at", Score: "at", Field: "n", Prefix: "na:" + shop + ":", Key: func(v *EValue) (string, error) {
 				return EIndexNAtKey(shop, v.N)
+			}, Legal: func(key string) bool {
+				_, _, ok := ParseEIndexNAtKey(key)
+				return ok
 			}},
 		},
 		Expires:  expiresKey,
@@ -172,6 +181,9 @@ func (k *Keyspace) FStore(shop string) FStore {
 					return "", err
 				}
 				return FIndexAtKey(shop, value)
+			}, Legal: func(key string) bool {
+				_, _, ok := ParseFIndexAtKey(key)
+				return ok
 			}},
 		},
 		Expires:  expiresKey,
@@ -197,6 +209,9 @@ func spec_G() (*entity.Spec[string, GValue], error) {
 		Indexes: []entity.Index[GValue]{
 			{Name: "kind", Field: "kind", Prefix: "gi:", Key: func(v *GValue) (string, error) {
 				return GIndexKindKey(v.Kind)
+			}, Legal: func(key string) bool {
+				_, ok := ParseGIndexKindKey(key)
+				return ok
 			}},
 		},
 		Expires:  expiresKey,
@@ -221,6 +236,9 @@ func spec_H() (*entity.Spec[int64, HValue], error) {
 		Indexes: []entity.Index[HValue]{
 			{Name: "word", Field: "word", Prefix: "hw:", Key: func(v *HValue) (string, error) {
 				return HIndexWordKey(v.Word)
+			}, Legal: func(key string) bool {
+				_, ok := ParseHIndexWordKey(key)
+				return ok
 			}},
 		},
 		Expires:   expiresKey,

@@ -275,6 +275,8 @@ func (g *generator) indexSpec(e *entityCode, ix parts.Index, b *built, scope *ge
 	arguments := b.pass(code.params, map[string]string{ix.Field: value}, scope)
 	texts = append(texts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before,
 		g.call(code.name), strings.Join(arguments, ", ")))
+	texts = append(texts, fmt.Sprintf("Legal: func(key string) bool {\n%sok := %sKey(key)\nreturn ok\n}",
+		strings.Repeat("_, ", len(code.params)), g.call("Parse"+code.name)))
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 

@@ -17,6 +17,9 @@ func (g *generator) entries() {
 	for _, k := range g.ks.Keys {
 		name := g.entryName(k.Name)
 		code := g.key(name, k.Name, k.Pattern)
+		if k.Entry.Construct == keyspace.Entity {
+			code.others = g.ks.Narrower(k)
+		}
 		g.keys[k] = code
 		names = append(names, "entry_"+name)
 		g.entry(name, k)
@@ -24,8 +27,29 @@ func (g *generator) entries() {
 		g.handle(code, k)
 		g.layOut(piece)
 	}
+	for _, k := range g.ks.Keys {
+		g.owner(g.keys[k])
+	}
 	g.printf("// Entries is what the declaration says of every key, in its order.\nfunc Entries() []keywright.Entry "+
 		"{\nreturn []keywright.Entry{%s}\n}\n\n", strings.Join(names, ", "))
+}
+
+// owner writes the function that says which other key a text is, of the patterns that are narrower.
+func (g *generator) owner(c *keyCode) {
+	if len(c.others) == 0 {
+		return
+	}
+	g.printf("// other_%s says which other key a key %s is, \"\" if it is none.\n", c.name, printable(c.text))
+	g.printf("func %sother_%s(text string) string {\n", g.receiver(), c.name)
+	for _, k := range c.others {
+		is := "text == " + g.whole(g.elements(k.Pattern))
+		if n := len(k.Pattern.Placeholders()); n > 0 {
+			is = fmt.Sprintf("%sok := %sParse%sKey(text); ok", strings.Repeat("_, ", n), g.whenNamed("ns."),
+				g.keys[k].name)
+		}
+		g.printf("if %s {\nreturn %s\n}\n", is, quote("is one of "+k.Name+", "+k.Pattern.String()))
+	}
+	g.printf("return \"\"\n}\n\n")
 }
 
 // entryName returns a name of which all that is derived is free.

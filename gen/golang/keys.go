@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -18,6 +19,7 @@ type keyCode struct {
 	params []param
 	elems  []pattern.Element
 	text   string
+	others []*keyspace.Key // narrower ones: a key of theirs is none of this pattern
 }
 
 // param represents one placeholder as a parameter.
@@ -128,6 +130,10 @@ func (g *generator) builder(c *keyCode, what string) {
 		} else {
 			g.printf("b = %s\n", g.appendTo(&c.params[e.Placeholder]))
 		}
+	}
+	if len(c.others) > 0 {
+		g.printf("if reason := %sother_%s(key.String(b)); reason != \"\" {\nreturn \"\", key.Refuse(%s, \"\", reason)\n}\n",
+			g.whenNamed("ns."), c.name, quote(c.entry))
 	}
 	g.printf("return %s.String(b), nil\n}\n\n", g.use(module+"/keyspace/key"))
 }
@@ -290,6 +296,9 @@ func (g *generator) parser(c *keyCode, what string) {
 		"more than 64 bits.\n", c.name, gen.Title(what), what, printable(c.text), what)
 	g.printf("func %sParse%s%s(text string) (%s, ok bool) {\n", g.receiver(), c.name, gen.Title(what), signature(c.params))
 	refuse := "return " + zeros(c.params) + ", false"
+	if len(c.others) > 0 {
+		g.printf("if %sother_%s(text) != \"\" {\n%s\n}\n", g.whenNamed("ns."), c.name, refuse)
+	}
 	if cuts, ok := cuttable(c.elems, c.params); ok {
 		g.cut(c, cuts, refuse)
 	} else {

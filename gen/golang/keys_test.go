@@ -2,6 +2,65 @@ package golang_test
 
 import "testing"
 
+// TestKeysOfAnItem holds what the builder and the parser of an item are where narrower patterns have some of its keys.
+func TestKeysOfAnItem(t *testing.T) {
+	prints(t, `keywright: 1
+package: p
+owner: o
+vars: {id: text, n: int}
+keys:
+  memo: {key: "m:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {expires: "m:expiry"}}
+  row: {key: "m:r{n}", type: list, ttl: none}
+`, []printed{
+		{"MemoKey", `
+// MemoKey builds the key m:{id}.
+func MemoKey(id string) (string, error) {
+	if reason := key.Text(id, 0, false, false); reason != "" {
+		return "", key.Refuse("memo", "id", reason)
+	}
+	b := make([]byte, 0, 2+len(id))
+	b = append(b, "m:"...)
+	b = append(b, id...)
+	if reason := other_Memo(key.String(b)); reason != "" {
+		return "", key.Refuse("memo", "", reason)
+	}
+	return key.String(b), nil
+}
+`},
+		{"ParseMemoKey", `
+// ParseMemoKey reads the placeholders of a key m:{id}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseMemoKey(text string) (id string, ok bool) {
+	if other_Memo(text) != "" {
+		return "", false
+	}
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "m:"); !ok {
+		return "", false
+	}
+	part0 := rest
+	if key.Text(part0, 0, false, false) != "" {
+		return "", false
+	}
+	id = part0
+	return id, true
+}
+`},
+		{"other_Memo", `
+// other_Memo says which other key a key m:{id} is, "" if it is none.
+func other_Memo(text string) string {
+	if text == "m:expiry" {
+		return "is one of memo.index.expires, m:expiry"
+	}
+	if _, ok := ParseRowKey(text); ok {
+		return "is one of row, m:r{n}"
+	}
+	return ""
+}
+`},
+	})
+}
+
 // TestKeys holds what the builder and the parser of each shape of pattern are: bounds are checked on both sides, a
 // default is filled in, parts are cut where their type ends, and where only the pattern knows that, it is asked.
 func TestKeys(t *testing.T) {
@@ -404,6 +463,9 @@ func (k *Keyspace) spec_E() (*entity.Spec[string, EValue], error) {
 		Indexes: []entity.Index[EValue]{
 			{Name: "n", Field: "n", Prefix: k.ns.String() + ":i:", Key: func(v *EValue) (string, error) {
 				return k.ns.EIndexNKey(v.N)
+			}, Legal: func(key string) bool {
+				_, ok := k.ns.ParseEIndexNKey(key)
+				return ok
 			}},
 			{Name: "at", Score: "at", Prefix: k.ns.String() + ":at"},
 		},

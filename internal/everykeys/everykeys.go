@@ -2377,6 +2377,9 @@ func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 			{Name: "pri+made", Score: "made", Field: "pri", Prefix: "every:idx:pri:",
 				Key: func(v *ItemValue) (string, error) {
 					return ItemIndexPriMadeKey(v.Pri)
+				}, Legal: func(key string) bool {
+					_, ok := ParseItemIndexPriMadeKey(key)
+					return ok
 				}},
 		},
 		Expires:  expiresKey,
@@ -2423,6 +2426,9 @@ func spec_Far() (*entity.Spec[int64, FarValue], error) {
 		Indexes: []entity.Index[FarValue]{
 			{Name: "pri", Field: "pri", Prefix: "every:far:pri:", Key: func(v *FarValue) (string, error) {
 				return FarIndexPriKey(v.Pri)
+			}, Legal: func(key string) bool {
+				_, ok := ParseFarIndexPriKey(key)
+				return ok
 			}},
 		},
 		Records: recordsKey,

@@ -10,14 +10,17 @@
 //	<!-- table: layers -->                               a table that is made from the laws of internal/arch
 //
 // A region is what is between //doc:begin NAME and //doc:end, in Python with # in the
-// place of //. It knows no command and no server: the tests that run what a page
+// place of //. A line in it that calls check is the test's own, and is left out: an example ends there with its first
+// error. It knows no command and no server: the tests that run what a page
 // shows are beside the programs.
 package pages
 
 import (
 	"fmt"
+	"go/format"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -121,12 +124,17 @@ func Region(text, name string) (string, error) {
 			inside, found = true, true
 		case len(words) == 1 && words[0] == "doc:end":
 			inside = false
+		case strings.HasPrefix(strings.TrimSpace(line), "check("):
 		case inside:
 			lines = append(lines, line)
 		}
 	}
 	if !found || inside {
 		return "", fmt.Errorf("there is no region %s with an end", name)
+	}
+	// Comments on both sides of what was left out are laid out as gofmt has them.
+	if code, err := format.Source([]byte(strings.Join(lines, ""))); err == nil {
+		lines = slices.Collect(strings.Lines(string(code)))
 	}
 	return strings.Trim(dedent(lines), "\n") + "\n", nil
 }

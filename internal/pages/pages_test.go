@@ -72,7 +72,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestRegion(t *testing.T) {
-	text := "x\n\t//doc:begin a\n\tif x {\n\n\t\ty\n\t}\n\t//doc:end\n\t# doc:begin b\n\tz\n\t# " +
+	text := "x\n\t//doc:begin a\n\tif x {\n\n\t\ty\n\t}\n\tcheck(err)\n\t//doc:end\n\t# doc:begin b\n\tz\n\t# " +
 		"doc:end\n//doc:begin open\n"
 	for _, c := range []struct{ name, want, fault string }{
 		{"a", "if x {\n\n    y\n}\n", ""},

@@ -2169,10 +2169,16 @@ func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 		Indexes: []entity.Index[MemoValue]{
 			{Name: "k", Field: "k", Prefix: k.ns.String() + ":idx:k:", Key: func(v *MemoValue) (string, error) {
 				return k.ns.MemoIndexKKey(v.K)
+			}, Legal: func(key string) bool {
+				_, ok := k.ns.ParseMemoIndexKKey(key)
+				return ok
 			}},
 			{Name: "k+at", Score: "at", Field: "k", Prefix: k.ns.String() + ":idx:ka:",
 				Key: func(v *MemoValue) (string, error) {
 					return k.ns.MemoIndexKAtKey(v.K)
+				}, Legal: func(key string) bool {
+					_, ok := k.ns.ParseMemoIndexKAtKey(key)
+					return ok
 				}},
 			{Name: "at", Score: "at", Prefix: k.ns.String() + ":idx:at"},
 		},
@@ -2227,6 +2233,9 @@ func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 			{Name: "k", Field: "k", Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":k:",
 				Key: func(v *SharedValue) (string, error) {
 					return k.ns.SharedIndexKKey(day, v.K)
+				}, Legal: func(key string) bool {
+					_, _, ok := k.ns.ParseSharedIndexKKey(key)
+					return ok
 				}},
 		},
 		Expires:  expiresKey,

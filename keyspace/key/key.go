@@ -26,15 +26,18 @@ import (
 // Error represents a value that cannot be part of a key. It does not show the value.
 type Error struct {
 	Entry       string
-	Placeholder string
+	Placeholder string // "": each value can, and the key as a whole is another one
 	Reason      string
 }
 
 func (e *Error) Error() string {
+	if e.Placeholder == "" {
+		return e.Entry + ": the key " + e.Reason
+	}
 	return fmt.Sprintf("%s: the value for {%s} %s", e.Entry, e.Placeholder, e.Reason)
 }
 
-// Refuse makes the error of a placeholder, nil without a reason.
+// Refuse makes the error of a placeholder, or of a key as a whole ("" for the placeholder), nil without a reason.
 func Refuse(entry, placeholder, reason string) error {
 	if reason == "" {
 		return nil

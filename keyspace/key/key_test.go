@@ -106,6 +106,9 @@ func TestReasonsDoNotShowTheValue(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if err := key.Refuse("e", "", "is another"); err.Error() != "e: the key is another" {
+		t.Error(err)
+	}
 	if key.Refuse("e", "p", "") != nil {
 		t.Error("no reason is an error")
 	}

@@ -170,6 +170,6 @@ func (ix *Index) Has(key string) bool {
 		strings.HasSuffix(key, ix.Suffix)
 }
 
-// legal reports whether a key is one of the index as it is declared: a value that
+// Declares reports whether a key is one of the index as it is declared: a value that
 // was written by hand may be no part of one.
-func (ix *Index) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
+func (ix *Index) Declares(key string) bool { return ix.Legal == nil || ix.Legal(key) }

@@ -164,7 +164,7 @@ func (s *Keys) ShouldBe(texts map[string]StoredText, there bool) (entries []Belo
 		member := there && (ix.Score == "" || score.There)
 		e := Belonging{Key: ix.Prefix, In: "out"}
 		if ix.Field != "" {
-			if in[ix.Name] = ""; !there || !value.There || value.Text == "" || !ix.legal(ix.KeyOf(value.Text)) {
+			if in[ix.Name] = ""; !there || !value.There || value.Text == "" || !ix.Declares(ix.KeyOf(value.Text)) {
 				continue
 			}
 			e.Key = ix.KeyOf(value.Text)

@@ -128,9 +128,10 @@ func (c *check) Page(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		if c.store.Spec.IsItem(key) {
 			ids = append(ids, c.store.ID(key))
+			continue
 		}
 		for i := range c.store.Spec.Indexes {
-			if ix := &c.store.Spec.Indexes[i]; ix.Has(key) {
+			if ix := &c.store.Spec.Indexes[i]; ix.Has(key) && ix.Declares(key) {
 				if err := c.members(ctx, ix, key); err != nil {
 					return err
 				}

@@ -1102,14 +1102,23 @@ func spec_Item() (*entity.Spec[string, ItemValue], error) {
 			{Name: "type+createdAt", Score: "createdAt", Field: "type", Prefix: "harca:memory:short:idx:type:",
 				Key: func(v *ItemValue) (string, error) {
 					return ItemIndexTypeCreatedAtKey(v.Type)
+				}, Legal: func(key string) bool {
+					_, ok := ParseItemIndexTypeCreatedAtKey(key)
+					return ok
 				}},
 			{Name: "contextId+createdAt", Score: "createdAt", Field: "contextId", Prefix: "harca:memory:short:idx:context:",
 				Key: func(v *ItemValue) (string, error) {
 					return ItemIndexContextIDCreatedAtKey(v.ContextID)
+				}, Legal: func(key string) bool {
+					_, ok := ParseItemIndexContextIDCreatedAtKey(key)
+					return ok
 				}},
 			{Name: "priority+createdAt", Score: "createdAt", Field: "priority", Prefix: "harca:memory:short:idx:priority:",
 				Key: func(v *ItemValue) (string, error) {
 					return ItemIndexPriorityCreatedAtKey(v.Priority)
+				}, Legal: func(key string) bool {
+					_, ok := ParseItemIndexPriorityCreatedAtKey(key)
+					return ok
 				}},
 		},
 		Expires:   expiresKey,
@@ -1197,6 +1206,9 @@ func spec_Context() (*entity.Spec[string, ContextValue], error) {
 		Indexes: []entity.Index[ContextValue]{
 			{Name: "type", Field: "type", Prefix: "harca:memory:ctx:idx:type:", Key: func(v *ContextValue) (string, error) {
 				return ContextIndexTypeKey(v.Type)
+			}, Legal: func(key string) bool {
+				_, ok := ParseContextIndexTypeKey(key)
+				return ok
 			}},
 			{Name: "usedAt", Score: "usedAt", Prefix: "harca:memory:ctx:idx:active"},
 		},

@@ -836,12 +836,18 @@ func MemoKey(id string) (string, error) {
 	b := make([]byte, 0, 7+len(id))
 	b = append(b, "{memo}:"...)
 	b = append(b, id...)
+	if reason := other_Memo(key.String(b)); reason != "" {
+		return "", key.Refuse("memo", "", reason)
+	}
 	return key.String(b), nil
 }
 
 // ParseMemoKey reads the placeholders of a key {#memo}:{id}; ok is false for any other
 // key, and where a number has more than 64 bits.
 func ParseMemoKey(text string) (id string, ok bool) {
+	if other_Memo(text) != "" {
+		return "", false
+	}
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, "{memo}:"); !ok {
 		return "", false
@@ -1130,6 +1136,17 @@ func OrderPaidDeadKey() (string, error) {
 func (k *Keyspace) OrderPaidDead() typed.Key {
 	name, err := OrderPaidDeadKey()
 	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_OrderPaidDead, Key: name, Err: err})
+}
+
+// other_Memo says which other key a key {#memo}:{id} is, "" if it is none.
+func other_Memo(text string) string {
+	if text == "{memo}:expiry" {
+		return "is one of memo.index.expires, {#memo}:expiry"
+	}
+	if text == "{memo}:pressure" {
+		return "is one of memo.pressure, {#memo}:pressure"
+	}
+	return ""
 }
 
 // Entries is what the declaration says of every key, in its order.
@@ -1450,10 +1467,16 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 		Indexes: []entity.Index[MemoValue]{
 			{Name: "kind", Field: "kind", Prefix: "{memo}:kind:", Key: func(v *MemoValue) (string, error) {
 				return MemoIndexKindKey(MemoIndexKindKind(v.Kind))
+			}, Legal: func(key string) bool {
+				_, ok := ParseMemoIndexKindKey(key)
+				return ok
 			}},
 			{Name: "priority+created", Score: "created", Field: "priority", Prefix: "{memo}:priority:",
 				Key: func(v *MemoValue) (string, error) {
 					return MemoIndexPriorityCreatedKey(v.Priority)
+				}, Legal: func(key string) bool {
+					_, ok := ParseMemoIndexPriorityCreatedKey(key)
+					return ok
 				}},
 		},
 		Expires:  expiresKey,

@@ -22,7 +22,13 @@ type itemStores struct {
 	clients *cli.Databases
 
 	mu   sync.Mutex
-	open map[string]*bind.Items
+	open map[string]itemStore
+}
+
+// itemStore represents the store of a part of an entity.
+type itemStore struct {
+	*bind.Items
+	parse func(key string) (id string, ok bool)
 }
 
 // maxStores bounds how many stores are kept.
@@ -48,29 +54,40 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 	if !ok {
 		return nil, "", fmt.Errorf("the key does not belong to %s", e.Name)
 	}
-	spec, err := bind.Spec(s.ks, e, values)
+	store, err := s.part(e, item.DB, values)
 	if err != nil {
 		return nil, "", err
 	}
-	id, ok := spec.Parse(string(item.Key))
+	id, ok := store.parse(string(item.Key))
 	if !ok {
 		return nil, "", fmt.Errorf("the key does not belong to %s", e.Name)
 	}
+	return store.Items, id, nil
+}
+
+// part returns the store of a part of an entity.
+func (s *itemStores) part(e *keyspace.Entry, db int, values bind.Values) (itemStore, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := strconv.Itoa(item.DB) + " " + e.Name + " " + values.ID()
-	if s.open[name] == nil {
-		c, err := s.clients.Client(item.DB)
-		if err != nil {
-			return nil, "", err
-		}
-		if spec.OnDelete, err = bind.Events(s.ks, e, "delete"); err != nil {
-			return nil, "", err
-		}
-		if len(s.open) >= maxStores {
-			clear(s.open)
-		}
-		s.open[name] = entity.New(keywright.Binding{Client: c, Entry: bind.Entry(s.ks, e.Keys[0])}, spec)
+	name := strconv.Itoa(db) + " " + e.Name + " " + values.ID()
+	if store, there := s.open[name]; there {
+		return store, nil
 	}
-	return s.open[name], id, nil
+	spec, err := bind.Spec(s.ks, e, values)
+	if err != nil {
+		return itemStore{}, err
+	}
+	c, err := s.clients.Client(db)
+	if err != nil {
+		return itemStore{}, err
+	}
+	if spec.OnDelete, err = bind.Events(s.ks, e, "delete"); err != nil {
+		return itemStore{}, err
+	}
+	if len(s.open) >= maxStores {
+		clear(s.open)
+	}
+	store := itemStore{entity.New(keywright.Binding{Client: c, Entry: bind.Entry(s.ks, e.Keys[0])}, spec), spec.Parse}
+	s.open[name] = store
+	return store, nil
 }

@@ -182,7 +182,8 @@ func bytesOrNone(n int64) string {
 // left alone is not in order.
 func (r *Run) Verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
-		return cli.Partial("run it again when the server is at rest", "not all was seen: %s", p.Incomplete[0].What)
+		return cli.Partial("see to what it names, and run it again when the server is at rest", "not all was seen: %s",
+			p.Incomplete[0].What)
 	}
 	return r.faults(p.Left)
 }
@@ -230,7 +231,7 @@ func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysRepo
 		return cli.Partial("make room on that disk and run it again, with a new file for what it keeps: "+
 			"what was done is not done twice", "%s", res.Problem)
 	case !res.Complete, report.Unknown > 0 && failed != nil:
-		return cli.Partial("run it again: what was done is not done twice", "%s", res.Problem)
+		return cli.Partial("see to what it names, and run it again: what was done is not done twice", "%s", res.Problem)
 	case report.Refused > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/apply/plan"
-	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/source"
@@ -157,7 +156,7 @@ func (r *ruleWork) Plan(ctx context.Context, p *plan.Plan, bar *terminal.Progres
 
 // Do changes the keys.
 func (r *ruleWork) Do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (apply.KeysReport, error) {
-	stores := &itemStores{ks: r.Schema, clients: r.clients, open: map[string]*bind.Items{}}
+	stores := &itemStores{ks: r.Schema, clients: r.clients, open: map[string]itemStore{}}
 	o.Item, o.Undo = stores.delete, r.undoing
 	scan := r.source
 	if r.keeps != nil {

@@ -150,8 +150,11 @@ func checkEntities(ctx context.Context, a *cli.App, c *keywright.Client, entries
 						problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, answer.KeyOf(p.Key)})
 				}
 			}})
-			report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries,
-				report.Expired+done.Expired, report.Wrong+done.Problems
+			report.Wrong += done.Problems
+			if err == nil { // what was seen before a failure was not compared
+				report.Items, report.Entries, report.Expired = report.Items+done.Items, report.Entries+done.Entries,
+					report.Expired+done.Expired
+			}
 			return err
 		})
 	if err != nil {
@@ -187,18 +190,21 @@ func printCheck(a *cli.App, r *CheckReport) error {
 		a.Print("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
 	}
 	a.PrintGaps(&r.Gaps)
+	wrong := terminal.Plural(int64(r.Wrong), "problem")
+	switch unread := len(r.Unread) > 0; {
+	case unread && r.Items+r.Entries+r.Expired+r.Wrong == 0:
+		a.Print("no item was compared")
+		return nil
+	case unread && r.Wrong == 0:
+		wrong = "nothing wrong in those that were read"
+	case r.Wrong == 0:
+		wrong = "nothing wrong"
+	}
 	a.Print("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"),
-		cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")))
+		wrong)
 	if r.Expired > 0 {
 		a.Print("%s have expired and wait to be swept: that is no fault, but a process must sweep",
 			terminal.Count(int64(r.Expired)))
 	}
 	return nil
-}
-
-func noneOf(n int) string {
-	if n == 0 {
-		return "nothing wrong"
-	}
-	return ""
 }
