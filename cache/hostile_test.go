@@ -233,6 +233,32 @@ func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
 	})
 }
 
+// TestAKeyOfATagThatIsRefusedStaysAlone: all others are invalidated, also those of later chunks.
+func TestAKeyOfATagThatIsRefusedStaysAlone(t *testing.T) {
+	t.Parallel()
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
+	tag := typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "tag:red"})
+	const far = 99_000_000_000_000_000
+	add, set := []string{"ZADD", "tag:red"}, []string{"MSET"}
+	for n := range 1001 {
+		key := fmt.Sprint("page:", n)
+		add = append(add, strconv.Itoa(far+n), key)
+		set = append(set, key, "x")
+	}
+	w.do("", add...)
+	w.do("", set...)
+	wrong := []string{"page:0", "page:499", "page:1000"} // also the last one of a chunk
+	for _, key := range wrong {
+		w.do("", "DEL", key)
+		w.do("", "RPUSH", key, "x")
+	}
+	n, err := w.cache(cache.Options{}).InvalidateTag(t.Context(), tag)
+	expect.Equal(t, "invalidated", n, 1001-len(wrong))
+	w.ok(refusedAt(err, wrong[0]))
+	expect.Equal(t, "keys that stay, and the tag", w.do("", "DBSIZE"), any(int64(len(wrong)+1)))
+	expect.Equal(t, "the tag", w.do("", "ZCARD", "tag:red"), any(int64(len(wrong))))
+}
+
 // TestNotices: each call for a value is one notice, and each run of a loader.
 func TestNotices(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ func (i Item[V]) LaterSet(v V, options ...keywright.WriteOption) keywright.Op[bo
 }
 
 // Invalidate deletes the value, and makes a load of it that is under way void: what
-// it loaded is not stored. It says whether there was anything. One round trip,
+// it loaded is not stored. It says whether there was anything. A key of another type is refused. One round trip,
 // sent again after a lost reply.
 func (i Item[V]) Invalidate(ctx context.Context) (bool, error) { return i.LaterInvalidate().Do(ctx) }
 
