@@ -34,6 +34,9 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 }
 
 func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, l.stopped(ctx, "")
+	}
 	w := &waiter{lock: l, kind: k, token: l.token()}
 	if !wait {
 		return w.try(ctx)
@@ -46,12 +49,14 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 		w = &waiter{lock: l, kind: k, token: l.token()}
 	}
 	w.join()
-	select {
-	case <-w.turn:
-	case <-l.localWaiters().ctx.Done():
-		return nil, w.goAway(w.closed())
-	case <-ctx.Done():
-		return nil, w.goAway(l.stopped(ctx, inLine))
+	if w.turn != now {
+		select {
+		case <-w.turn:
+		case <-l.localWaiters().ctx.Done():
+			return nil, w.goAway(w.closed())
+		case <-ctx.Done():
+			return nil, w.goAway(l.stopped(ctx, inLine))
+		}
 	}
 	lease, err := w.await(ctx)
 	if err != nil {
@@ -107,6 +112,9 @@ func (w *waiter) lease(ctx context.Context, r reply) *Lease {
 // release that overtook it on another connection would leave a lock that
 // no caller knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
+	if ctx.Err() != nil {
+		return reply{}, w.lock.stopped(ctx, w.why())
+	}
 	if w.since.IsZero() {
 		w.since = time.Now()
 	}
@@ -122,9 +130,6 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 }
 
 func (w *waiter) request(ctx context.Context, how string) (reply, error) {
-	if err := ctx.Err(); err != nil {
-		return reply{}, err
-	}
 	// who listens has had to wait a moment ago
 	if w.kind == alone && how != "again" && !w.subscribed && w.lock.o.Replicas == 0 {
 		r, late, err := w.lock.takeFree(ctx, w.token)
@@ -155,30 +160,34 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	case <-asked:
 		return r, err
 	case <-ctx.Done():
-		return reply{}, ctx.Err()
+		return reply{}, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: ctx.Err(),
+			Hint: "what it takes is given back in the background"}
 	case <-all.ctx.Done(): // the call may be making a connection, and does not see it
-		return reply{}, all.ctx.Err()
+		return reply{}, w.cutOff(all.ctx.Err())
 	}
 }
 
-// stopped returns the error of a caller that waits no longer.
-func (l Lock) stopped(ctx context.Context, hint string) error {
+// stopped returns the error of a caller that waits no longer, and for which no call is under way.
+func (l Lock) stopped(ctx context.Context, hint string) *keywright.Error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: hint}
 }
 
 // What a caller that waits no longer can know of the reason.
 const (
 	elsewhere = "another holder had the lock until then; `keywright locks` shows which"
-	inLine    = "callers of this process that came before were still waiting for it"
+	inLine    = "until then a caller of this process that came before had the lock, or waited for it"
 	silent    = "the server did not answer; `keywright doctor` shows whether it is up"
 	partly    = "not all of its servers answered; `keywright doctor` shows which are up"
 )
 
-// why returns the hint of a waiter that waits no longer. A question that has just been sent
-// is no sign that the server is silent.
+// why returns the hint of a waiter that waits no longer, "" if it has asked nothing. A question that has just been
+// sent is no sign that the server is silent.
 func (w *waiter) why() string {
-	if w.seen && (w.since.IsZero() || time.Since(w.since) < poll) {
+	switch {
+	case w.seen && (w.since.IsZero() || time.Since(w.since) < poll):
 		return elsewhere
+	case w.since.IsZero():
+		return ""
 	}
 	return silent
 }
@@ -230,9 +239,19 @@ func (w *waiter) goAway(err error) error {
 func (w *waiter) giveUp(ctx context.Context, err error) error {
 	w.abandon()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = w.lock.stopped(ctx, w.why())
+		err = w.unanswered(ctx, err)
 	}
 	return w.quit(err)
+}
+
+// unanswered returns the error of a waiter whose context has ended. The call under way, if there is one, may take the
+// lock.
+func (w *waiter) unanswered(ctx context.Context, err error) error {
+	out := w.lock.stopped(ctx, w.why())
+	if class, _ := keywright.ClassOf(err); class == keywright.UnknownOutcome {
+		out.Class = class
+	}
+	return out
 }
 
 // abandon releases in the background what may have been taken, after the last
