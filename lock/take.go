@@ -11,8 +11,8 @@ import (
 	"github.com/keywright/keywright/kernel/notice"
 )
 
-// poll says how long a waiter sleeps at most: what a lost wake-up costs.
-const poll = time.Second
+// poll says how long a waiter sleeps at most: what a lost wake-up costs. A variable so that a test can see what wakes it.
+var poll = time.Second
 
 // take acquires the lock.
 func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
@@ -327,7 +327,7 @@ func (all *localWaiters) passing(ctx context.Context, err error) bool {
 }
 
 // wait sleeps until there is a reason to ask again: a message, the end of the
-// holder's lease, a second, or ctx. A message that hands the lock over gives it
+// holder's lease, a second, ctx, or Close. A message that hands the lock over gives it
 // without asking.
 func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error) {
 	pause := poll
@@ -346,6 +346,8 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 		return nil, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-w.lock.localWaiters().ctx.Done():
+		return nil, w.closed()
 	}
 }
 
