@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel/notice"
 )
 
@@ -142,29 +143,59 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	if ctx.Done() == nil {
 		return w.acquire(ctx, how)
 	}
-	var r reply
-	var err error
-	asked := make(chan struct{})
 	all := w.lock.localWaiters()
-	if !all.run(func() {
-		defer close(asked)
-		call, end := context.WithCancel(context.WithoutCancel(ctx))
-		defer end()
-		defer context.AfterFunc(all.ctx, end)() // Close does not wait for a server that is frozen
-		r, err = w.acquire(call, how)
-	}) {
+	g := coalesce.Each(func(f context.Context, _ []struct{}) []answer {
+		var a answer
+		done := make(chan struct{})
+		if !all.run(func() {
+			defer close(done)
+			call, end := context.WithCancel(flight{context.WithoutCancel(ctx), f})
+			defer end()
+			defer context.AfterFunc(all.ctx, end)() // Close does not wait for a server that is frozen
+			a.reply, a.err = w.acquire(call, how)
+		}) {
+			return []answer{{err: w.closed()}}
+		}
+		<-done
+		return []answer{a}
+	}).Until(all.ctx)
+	a, late, err := g.Do(ctx, struct{}{})
+	w.asked = late
+	never, unsent := errors.AsType[*coalesce.NotAsked](err)
+	switch {
+	case err == nil:
+		return a.reply, a.err
+	case ctx.Err() == nil && unsent:
 		return reply{}, w.closed()
+	case ctx.Err() == nil: // the call may be making a connection, and does not see it
+		return reply{}, w.cutOff(err)
+	case unsent:
+		return reply{}, &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: never,
+			Hint: w.why()}
 	}
-	w.asked = asked
-	select {
-	case <-asked:
-		return r, err
-	case <-ctx.Done():
-		return reply{}, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: ctx.Err(),
-			Hint: "what it takes is given back in the background"}
-	case <-all.ctx.Done(): // the call may be making a connection, and does not see it
-		return reply{}, w.cutOff(all.ctx.Err())
+	return reply{}, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: ctx.Err(),
+		Hint: "what it takes is given back in the background"}
+}
+
+// answer is the reply to a call, or why there is none.
+type answer struct {
+	reply reply
+	err   error
+}
+
+// flight is the context of a call that its caller may leave: with the values of the caller's. What sends the call asks
+// whether it is still wanted.
+type flight struct {
+	context.Context
+	call context.Context
+}
+
+// Value implements context.Context.
+func (f flight) Value(key any) any {
+	if v := f.call.Value(key); v != nil {
+		return v
 	}
+	return f.Context.Value(key)
 }
 
 // stopped returns the error of a caller that waits no longer, and for which no call is under way.
