@@ -18,11 +18,11 @@ if wrong then
   return wrong
 end
 local left = fill and lease_left(KEYS[2]) or 0
-if ARGV[3] == 'miss' then
-  local value, wrongValue = asked('GET', KEYS[1])
-  if wrongValue then
-    return wrongValue
-  elseif value then
+local value, wrongValue = asked(ARGV[3] == 'miss' and 'GET' or 'STRLEN', KEYS[1])
+if wrongValue then
+  return wrongValue
+elseif ARGV[3] == 'miss' then
+  if value then
     return {'hit', value}
   elseif fill == 'absent' then
     return {'absent'}

@@ -22,10 +22,10 @@ func (c *Cache[V]) unavailable(op string) error {
 }
 
 // failing reports whether an error says that the server cannot be reached, rather
-// than that it has said no.
+// than that it has said no, or that the client is closed.
 func failing(err error) bool {
 	class, ok := keywright.ClassOf(err)
-	return ok && class != keywright.Invalid && class != keywright.Refused
+	return ok && class != keywright.Invalid && class != keywright.Refused && !errors.Is(err, keywright.ErrClosed)
 }
 
 // writesAlone lists the refusals of a server that takes no writes and still gives what

@@ -11,13 +11,15 @@
 -- Bound: O(log N) per tag
 -- Round trips: 1
 -- include: remember
-if ARGV[1] ~= '' then
-  local fill, wrong = asked('GET', KEYS[2])
-  if wrong then
-    return wrong
-  elseif fill ~= ARGV[1] then
-    return 0
-  end
+local fill, wrongFill = asked('GET', KEYS[2])
+if wrongFill then
+  return wrongFill
+elseif ARGV[1] ~= '' and fill ~= ARGV[1] then
+  return 0
+end
+local _, wrongValue = asked('STRLEN', KEYS[1]) -- SET and UNLINK take any type
+if wrongValue then
+  return wrongValue
 end
 local ttl = tonumber(ARGV[3])
 if ARGV[2] == 'absent' then

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
@@ -51,6 +52,45 @@ func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
 		}
 		if v, err := pages.Key("page:9", nil).GetOrLoad(ctx, load("new")); v != "new" || err != nil {
 			t.Errorf("%s: a new item is %q, %v", brand, v, err)
+		}
+	}
+}
+
+// TestTrackedReadsWhenMemoryIsFull: a server without room gives what it has also to a client that tracks it. Redis 7.0
+// refuses every command of a transaction then.
+func TestTrackedReadsWhenMemoryIsFull(t *testing.T) {
+	t.Parallel()
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", "noeviction"))
+		c, ctx := open(t, s.URL(), keywright.Options{}), t.Context()
+		s.Do("MSET", "page:1", "x", "version:1", "7")
+		s.Do("CONFIG", "SET", "maxmemory", "1")
+		b := keywright.Binding{Client: c, Entry: &page}
+		for name, o := range map[string]cache.Options{"local": {Local: time.Minute},
+			"early": {Local: time.Minute, Early: 1}, "load through": {Local: time.Minute, Down: cache.LoadThrough}} {
+			i := cache.New(b, &text, o).Key("page:1", nil)
+			for range 2 {
+				if v, err := i.Get(ctx); v != "x" || err != nil {
+					t.Errorf("%s, %s: Get: %q, %v", brand, name, v, err)
+				}
+				if v, err := i.GetOrLoad(ctx, never); v != "x" || err != nil {
+					t.Errorf("%s, %s: GetOrLoad: %q, %v", brand, name, v, err)
+				}
+			}
+		}
+		tiered := cache.New(b, &text, cache.Options{Local: time.Hour}).Use(newMapTier()).Key("page:1", nil)
+		for _, want := range []string{"x", "y"} { // what was not tracked is not kept
+			s.Do("CONFIG", "SET", "maxmemory", "0")
+			s.Do("SET", "page:1", want)
+			s.Do("CONFIG", "SET", "maxmemory", "1")
+			eventually(t, "the value as it is", func() bool { v, err := tiered.Get(ctx); return v == want && err == nil })
+		}
+		if v, err := typed.NewString(b.To("page:1", nil), &text).Cached(time.Hour).Do(ctx); v != "y" || err != nil {
+			t.Errorf("%s: a typed value: %q, %v", brand, v, err)
+		}
+		n, err := cache.NewVersion(c, typed.NewKey(keywright.Binding{Client: c, Entry: &tags, Key: "version:1"})).Current(ctx)
+		if n != 7 || err != nil {
+			t.Errorf("%s: a version: %d, %v", brand, n, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/kernel/notice"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
@@ -38,6 +39,48 @@ func refusedTag(g *stage) error {
 	_, err := i.GetOrLoad(g.ctx, func(context.Context) (string, error) { return "x", nil })
 	return errors.Join(refusedAt(err, "tag:wrong"), refusedAt(i.Set(g.ctx, "x"), "tag:wrong"),
 		differs("keys", g.s.Do("DBSIZE"), any(int64(1))))
+}
+
+// otherTypes calls everything that writes or deletes while one of the two keys is a list: the list stays.
+func otherTypes(g *stage) error {
+	tag := typed.NewKey(keywright.Binding{Client: g.a, Entry: &tags, Key: "tag:red"})
+	var all error
+	for _, key := range []string{"page:1", "{page:1}:fill"} {
+		c := cache.New(keywright.Binding{Client: g.a, Entry: &page}, &text, cache.Options{})
+		i := c.Key("page:1", nil)
+		add := func() { g.s.Do("RPUSH", key, "x") }
+		loaded := func(err error) cache.Loader[string] { // the key is written while the loader runs
+			return func(context.Context) (string, error) { g.s.Do("DEL", key); add(); return "x", err }
+		}
+		for name, call := range map[string]func() error{
+			"set":           func() error { add(); return i.Set(g.ctx, "x") },
+			"refresh":       func() error { add(); _, err := i.Refresh(g.ctx, never); return err },
+			"invalidate":    func() error { add(); _, err := i.Invalidate(g.ctx); return err },
+			"get or load":   func() error { add(); _, err := i.GetOrLoad(g.ctx, never); return err },
+			"fill":          func() error { _, err := i.GetOrLoad(g.ctx, loaded(nil)); return err },
+			"fill of none":  func() error { _, err := i.GetOrLoad(g.ctx, loaded(keywright.ErrNotFound)); return err },
+			"an event's":    func() error { add(); _, err := later(g, "page:1").Do(g.ctx); return err },
+			"in a pipeline": func() error { add(); return kernel.DoAll(g.ctx, later(g, "page:1"), later(g, "page:2")) },
+			"by its tag": func() error {
+				add()
+				g.s.Do("ZADD", "tag:red", "99999999999999999", "page:1")
+				_, err := c.InvalidateTag(g.ctx, tag)
+				g.s.Do("DEL", "tag:red")
+				return err
+			},
+		} {
+			err := errors.Join(refusedAt(call(), key), differs("what it is", g.s.Do("TYPE", key), any("list")))
+			if err != nil {
+				all = errors.Join(all, fmt.Errorf("%s, with a list at %s: %w", name, key, err))
+			}
+			g.s.Do("FLUSHALL")
+		}
+	}
+	return all
+}
+
+func later(g *stage, key string) keywright.Op[bool] {
+	return cache.LaterInvalidate(g.a, typed.NewKey(keywright.Binding{Client: g.a, Entry: &page, Key: key}))
 }
 
 // endlessLease returns a fill key of a form that this program does not write.
@@ -188,6 +231,32 @@ func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAKeyOfATagThatIsRefusedStaysAlone: all others are invalidated, also those of later chunks.
+func TestAKeyOfATagThatIsRefusedStaysAlone(t *testing.T) {
+	t.Parallel()
+	w := oneServer(t, keywrighttest.Redis, keywright.Options{})
+	tag := typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "tag:red"})
+	const far = 99_000_000_000_000_000
+	add, set := []string{"ZADD", "tag:red"}, []string{"MSET"}
+	for n := range 1001 {
+		key := fmt.Sprint("page:", n)
+		add = append(add, strconv.Itoa(far+n), key)
+		set = append(set, key, "x")
+	}
+	w.do("", add...)
+	w.do("", set...)
+	wrong := []string{"page:0", "page:499", "page:1000"} // also the last one of a chunk
+	for _, key := range wrong {
+		w.do("", "DEL", key)
+		w.do("", "RPUSH", key, "x")
+	}
+	n, err := w.cache(cache.Options{}).InvalidateTag(t.Context(), tag)
+	expect.Equal(t, "invalidated", n, 1001-len(wrong))
+	w.ok(refusedAt(err, wrong[0]))
+	expect.Equal(t, "keys that stay, and the tag", w.do("", "DBSIZE"), any(int64(len(wrong)+1)))
+	expect.Equal(t, "the tag", w.do("", "ZCARD", "tag:red"), any(int64(len(wrong))))
 }
 
 // TestNotices: each call for a value is one notice, and each run of a loader.

@@ -108,7 +108,7 @@ func (i Item[V]) LaterSet(v V, options ...keywright.WriteOption) keywright.Op[bo
 }
 
 // Invalidate deletes the value, and makes a load of it that is under way void: what
-// it loaded is not stored. It says whether there was anything. One round trip,
+// it loaded is not stored. It says whether there was anything. A key of another type is refused. One round trip,
 // sent again after a lost reply.
 func (i Item[V]) Invalidate(ctx context.Context) (bool, error) { return i.LaterInvalidate().Do(ctx) }
 
@@ -150,6 +150,10 @@ func get(key string) func(kernel.Builder) kernel.Command {
 	return func(b kernel.Builder) kernel.Command { return b.Get().Key(key).Build() }
 }
 
+func tracking(key string) func(kernel.Builder) kernel.Cacheable {
+	return func(b kernel.Builder) kernel.Cacheable { return b.Get().Key(key).Cache() }
+}
+
 // plain returns a GET and nothing else.
 func (i Item[V]) plain(ctx context.Context) (V, error) {
 	a, raw, key := i.action("get", keywright.Reads), i.c.client.Raw(), i.main
@@ -176,7 +180,7 @@ func (i Item[V]) cached(ctx context.Context) (V, error) {
 func (i Item[V]) trackedOnly(ctx context.Context) (V, error) {
 	a, raw, key, age := i.action("get cached", keywright.Reads), i.c.client.Raw(), i.main, i.c.o.Local
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), age)
+		return kernel.DoCache(ctx, raw, tracking(key), age)
 	}, i.decode)
 }
 
@@ -246,7 +250,7 @@ func (i Item[V]) tracked(ctx context.Context, maxAge time.Duration) (r reading[V
 	fetched := false
 	a, raw, key := i.action("get cached", keywright.Reads), i.c.client.Raw(), i.main
 	r.value, r.err = kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		reply := raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), maxAge)
+		reply := kernel.DoCache(ctx, raw, tracking(key), maxAge)
 		fetched = !reply.IsCacheHit()
 		if i.c.tier != nil {
 			until = time.UnixMilli(reply.CachePXAT())

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -17,7 +18,7 @@ import (
 
 // Loader gets a value from where it comes from. ErrNotFound says that there is
 // none. Its context has the values of the first caller's and not its end: it ends
-// after Options.Limit.
+// after Options.Limit, and when the client is closed.
 type Loader[V any] = func(ctx context.Context) (V, error)
 
 // localLoad represents one load of one key in this process, with the callers that wait for it.
@@ -57,22 +58,40 @@ func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, erro
 		}
 		return f.value, f.err
 	case <-ctx.Done():
+	case <-c.client.Life().Done():
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	hint := "the load goes on; it is stored when it is done"
 	if f.waiting--; f.waiting == 0 && !f.loading {
 		c.land(i.main, f) // what comes now begins again
 		f.leave()
+		hint = ""
 	}
 	var zero V
-	return zero,
-		&keywright.Error{Class: keywright.Retryable, Op: "get or load", Entry: c.entry.Name, Err: ctx.Err(),
-			Hint: "the load goes on; it is stored when it is done"}
+	if err := c.over(c.client.Life()); err != nil {
+		return zero, err
+	}
+	return zero, &keywright.Error{Class: keywright.Retryable, Op: "get or load", Entry: c.entry.Name, Err: ctx.Err(),
+		Hint: hint}
+}
+
+// apart returns a context that ends with the client, and not with that of a caller.
+func (c *Cache[V]) apart(ctx context.Context) (context.Context, context.CancelFunc) {
+	return c.client.While(context.WithoutCancel(ctx))
+}
+
+// over returns why a load goes on no longer, nil if its context has not ended: ErrClosed if the client was closed.
+func (c *Cache[V]) over(ctx context.Context) error {
+	if err := c.client.Ended(ctx, "get or load", c.entry); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // start is called with Cache.mu held.
 func (i Item[V]) start(ctx context.Context, load Loader[V], why claiming) *localLoad[V] {
-	inner, leave := context.WithCancel(context.WithoutCancel(ctx))
+	inner, leave := i.c.apart(ctx)
 	f := &localLoad[V]{done: make(chan struct{}), leave: leave}
 	i.c.flights[i.main] = f
 	go func() {
@@ -126,7 +145,7 @@ func (i Item[V]) lead(ctx context.Context, f *localLoad[V], load Loader[V], why 
 		}
 		if ctx.Err() != nil {
 			i.release(ctx, token, 0)
-			return v, ctx.Err()
+			return v, i.c.over(ctx)
 		}
 		if why = onMiss; forced {
 			why = again
@@ -171,7 +190,7 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 // was lost. If the server is down, the load is done without a lease.
 func (i Item[V]) unclaimed(ctx context.Context, f *localLoad[V], token string, load Loader[V], err error) (V, error) {
 	var zero V
-	if class, _ := keywright.ClassOf(err); class == keywright.Invalid || class == keywright.Refused {
+	if !failing(err) {
 		return zero, err
 	}
 	if !errors.Is(err, ErrOpen) {
@@ -227,7 +246,9 @@ func (i Item[V]) unstored(err error, found bool) error {
 
 // run calls the loader with a context of its own.
 func (i Item[V]) run(ctx context.Context, load Loader[V]) (v V, spent time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.c.o.Limit)
+	ctx, free := i.c.apart(ctx)
+	defer free()
+	ctx, cancel := context.WithTimeout(ctx, i.c.o.Limit)
 	defer cancel()
 	began := time.Now()
 	defer func() {
@@ -238,7 +259,15 @@ func (i Item[V]) run(ctx context.Context, load Loader[V]) (v V, spent time.Durat
 		i.c.ran(ctx, spent, err)
 	}()
 	v, err = load(ctx)
-	return v, 0, err
+	return v, 0, i.c.stopped(ctx, err)
+}
+
+// stopped returns the error of a loader, or that the client was closed where the loader says that its context ended.
+func (c *Cache[V]) stopped(ctx context.Context, err error) error {
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return cmp.Or(c.client.Ended(ctx, "get or load", c.entry), err)
+	}
+	return err
 }
 
 // finishing returns the context of what must be done although none waits: limited,
@@ -305,7 +334,7 @@ func (i Item[V]) await(ctx context.Context, n int, left time.Duration) error {
 		raw := i.c.client.Raw()
 		text, err := raw.DoCache(ctx, raw.B().Get().Key(fill).Cache(), time.Minute).ToString()
 		if kernel.IsNil(err) || err == nil && text == string(absent) {
-			return ctx.Err() // it has ended already
+			return i.c.over(ctx) // it has ended already
 		}
 	}
 	pause := min(2*time.Millisecond<<min(n, 10), longest, max(left, 0)+5*time.Millisecond)
@@ -313,7 +342,7 @@ func (i Item[V]) await(ctx context.Context, n int, left time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return i.c.over(ctx)
 	case <-wake:
 	case <-timer.C:
 	}

@@ -102,7 +102,7 @@ func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load Many
 	}
 	wanted := m.open
 	done := make(chan struct{})
-	inner, leave := context.WithCancel(context.WithoutCancel(ctx))
+	inner, leave := c.apart(ctx)
 	go func() {
 		defer close(done)
 		m.fly(inner)
@@ -120,6 +120,10 @@ func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load Many
 		for _, n := range wanted {
 			out[n].Err = &keywright.Error{Class: keywright.Retryable, Op: "get or load many", Entry: c.entry.Name,
 				Err: ctx.Err()}
+		}
+	case <-c.client.Life().Done():
+		for _, n := range wanted {
+			out[n].Err = c.over(c.client.Life())
 		}
 	}
 	return out
@@ -148,7 +152,7 @@ func (m *many[V]) fly(ctx context.Context) {
 		token := newToken()
 		own, left, err := m.claim(ctx, token)
 		switch {
-		case err != nil && m.c.o.Down != Fail && ctx.Err() == nil:
+		case failing(err) && m.c.o.Down != Fail && ctx.Err() == nil:
 			go m.release(ctx, token, m.open)
 			m.fill(m.run(ctx, m.open))
 			return
@@ -158,8 +162,8 @@ func (m *many[V]) fly(ctx context.Context) {
 			return
 		case ctx.Err() != nil:
 			m.release(ctx, token, own)
-			m.fail(own, ctx.Err())
-			m.fail(m.open, ctx.Err())
+			m.fail(own, m.c.over(ctx))
+			m.fail(m.open, m.c.over(ctx))
 			return
 		case len(own) > 0:
 			m.own(ctx, token, own, tries == refusals)
@@ -299,10 +303,13 @@ func (m *many[V]) runFills(ctx context.Context, ops []keywright.Op[bool]) []outc
 
 // run calls the loader; what it leaves out is not found.
 func (m *many[V]) run(ctx context.Context, wanted []int) map[int]Result[V] {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.c.o.Limit)
+	ctx, free := m.c.apart(ctx)
+	defer free()
+	ctx, cancel := context.WithTimeout(ctx, m.c.o.Limit)
 	defer cancel()
 	began := time.Now()
 	values, err := m.guarded(ctx, wanted)
+	err = m.c.stopped(ctx, err)
 	spent := time.Since(began)
 	m.c.spent.add(spent)
 	m.c.ran(ctx, spent, err)

@@ -21,6 +21,8 @@ func TestGuardMutations(t *testing.T) {
 			"o.ByCost != nil && t.Policy != keywright.Expires", "TestByCostNotWithFresh"},
 		{"a server without room counts as one that is away", "!failing(err) || answered(err)", "!failing(err)",
 			"TestWhatIsInvalidGoesWhenMemoryIsFull"},
+		{"a closed client counts as a server that is away", " && !errors.Is(err, keywright.ErrClosed)", "",
+			"TestNoCopyIsServedByAClosedClient"},
 		{"what has no TTL gets one", "o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
 			"o.ByCost != nil && o.Fresh > 0", "TestByCostNotWithFresh"},
 	})

@@ -5,15 +5,7 @@
 -- Part.
 -- include: time
 -- include: fence
-
--- asked is the reply to a command, or an error that names the key
-local function asked(command, key, ...)
-  local reply = redis.pcall(command, key, ...)
-  if type(reply) == 'table' and reply.err then
-    return nil, {err = reply.err .. ' (key ' .. key .. ')'}
-  end
-  return reply
-end
+-- include: asked
 
 -- plan reads all the tags before anything is written; it gives what remember is to write, or
 -- nil and an error

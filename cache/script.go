@@ -17,18 +17,19 @@ import (
 )
 
 // scripts describes what a cache runs.
-type scripts struct{ claim, fill, tagAdd, tagRead, tagDrop *keywright.Script }
+type scripts struct{ claim, fill, invalidate, tagAdd, tagRead, tagDrop *keywright.Script }
 
 // standard lists the scripts of every cache that is made.
 var standard = newScripts(parts)
 
 func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		claim:   keywright.NewScript("cache claim", parts.Later("claim")),
-		fill:    keywright.NewScript("cache fill", parts.Later("fill")),
-		tagAdd:  keywright.NewScript("cache tag add", parts.Later("tag_add")),
-		tagRead: keywright.NewScript("cache tag read", parts.Later("tag_read")),
-		tagDrop: keywright.NewScript("cache tag drop", parts.Later("tag_drop")),
+		claim:      keywright.NewScript("cache claim", parts.Later("claim")),
+		fill:       keywright.NewScript("cache fill", parts.Later("fill")),
+		invalidate: keywright.NewScript("cache invalidate", parts.Later("invalidate")),
+		tagAdd:     keywright.NewScript("cache tag add", parts.Later("tag_add")),
+		tagRead:    keywright.NewScript("cache tag read", parts.Later("tag_read")),
+		tagDrop:    keywright.NewScript("cache tag drop", parts.Later("tag_drop")),
 	}
 }
 
@@ -187,7 +188,7 @@ func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
 }
 
 // LaterInvalidate deletes the value of a key and makes a load of it that is under
-// way void, in one step: one command, sent again after a lost reply. It says
+// way void, in one step, sent again after a lost reply. It says
 // whether there was anything, and is what the function of an event queues.
 func LaterInvalidate(c *keywright.Client, k typed.Key) keywright.Op[bool] {
 	return invalidation(kernel.Action{Client: c, Name: "invalidate", Entry: k.Entry(), Effect: keywright.Idempotent,
@@ -201,9 +202,8 @@ func invalidation(a kernel.Action, fill string, decode func(kernel.Reply) (bool,
 			Err:  errors.New("the key has braces and no hash tag, so that nothing can share its slot"),
 			Hint: "give the pattern a hash tag, {#…}"}
 	}
-	return kernel.NewOp(kernel.Spec[bool]{Action: a, Decode: decode, Build: func(b kernel.Builder) kernel.Command {
-		return b.Arbitrary("UNLINK").Keys(main, fill).Build()
-	}})
+	return kernel.NewOp(kernel.Spec[bool]{Action: a, Script: standard.invalidate, Keys: []string{main, fill},
+		Decode: decode})
 }
 
 func yes(r kernel.Reply) (bool, error) {

@@ -17,13 +17,15 @@ type member struct{ key, score string }
 
 // InvalidateTag invalidates every value of this cache's entry that was stored or claimed with the tag, and returns
 // how many keys that were. It works in chunks of 500: two round trips and a pipeline per server each. A key is
-// removed from the tag only after it was invalidated, so that the call can be repeated after an error. Values that
-// are stored meanwhile may be invalidated, too.
+// removed from the tag only after it was invalidated, so that the call can be repeated after an error. A key of
+// another type is refused alone: it stays in the tag, and the error comes after the others are invalidated. Values
+// that are stored meanwhile may be invalidated, too.
 func (c *Cache[V]) InvalidateTag(ctx context.Context, tag typed.Key) (n int, err error) {
 	if err := tag.Err(); err != nil {
 		return 0, err
 	}
 	from, last := "0", ""
+	var refused error
 	for {
 		top, members, err := c.tagRead(ctx, tag, from)
 		if err != nil {
@@ -33,12 +35,19 @@ func (c *Cache[V]) InvalidateTag(ctx context.Context, tag typed.Key) (n int, err
 			last = top
 		}
 		if len(members) == 0 || above(members[0].score, last) {
-			return n, nil
+			return n, refused
 		}
-		if err := c.invalidateAll(ctx, tag, members); err != nil {
+		done, bad, err := c.invalidateAll(ctx, tag, members)
+		if err != nil {
 			return n, err
 		}
-		n += len(members)
+		n += done
+		if refused == nil {
+			refused = bad
+		}
+		if done == 0 {
+			return n, refused
+		}
 		from = members[len(members)-1].score
 	}
 }
@@ -49,19 +58,34 @@ func above(score, last string) bool {
 	return a > b
 }
 
-func (c *Cache[V]) invalidateAll(ctx context.Context, tag typed.Key, members []member) error {
-	ops := make([]keywright.Op[bool], len(members))
+// invalidateAll invalidates some members of a tag and removes them from it. refused is the error of the first one that
+// stays, because the server refuses its key.
+func (c *Cache[V]) invalidateAll(ctx context.Context, tag typed.Key, members []member) (n int, refused, err error) {
+	var b keywright.Batch
+	pending := make([]*keywright.Pending[bool], len(members))
+	for k, m := range members {
+		pending[k] = keywright.Queue(&b, c.Key(m.key, nil).LaterInvalidate())
+	}
+	_ = b.Run(ctx)
 	args := make([]string, 0, 2*len(members))
-	for n, m := range members {
-		ops[n] = c.Key(m.key, nil).LaterInvalidate()
-		args = append(args, m.key, m.score)
+	for k, m := range members {
+		_, err := pending[k].Result()
+		class, _ := keywright.ClassOf(err)
+		switch {
+		case err == nil:
+			args = append(args, m.key, m.score)
+		case class != keywright.Refused:
+			return 0, nil, err
+		case refused == nil:
+			refused = err
+		}
 	}
-	if err := kernel.DoAll(ctx, ops...); err != nil {
-		return err
+	if len(args) == 0 {
+		return 0, refused, nil
 	}
-	_, err := kernel.NewOp(kernel.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: c.scripts.tagDrop,
+	_, err = kernel.NewOp(kernel.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: c.scripts.tagDrop,
 		Keys: []string{tag.Name()}, Args: args, Decode: kernel.Reply.AsInt64}).Do(ctx)
-	return err
+	return len(args) / 2, refused, err
 }
 
 func (c *Cache[V]) tagAction(tag typed.Key, name string) kernel.Action {

@@ -32,7 +32,7 @@ func (v Version) Current(ctx context.Context) (int64, error) {
 	a := v.action("version", keywright.Reads)
 	raw, key := v.client.Raw(), v.key.Name()
 	n, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), v.maxAge)
+		return kernel.DoCache(ctx, raw, tracking(key), v.maxAge)
 	}, readInteger)
 	if err == keywright.ErrNotFound {
 		return v.bump("version", "now").Do(ctx)

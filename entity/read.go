@@ -38,7 +38,9 @@ func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (I
 	a := s.core.Action("get cached", keywright.Reads, key, err)
 	raw := s.core.Client.Raw()
 	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
-		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.core.Names...).Cache(), maxAge)
+		return kernel.DoCache(ctx, raw, func(b kernel.Builder) kernel.Cacheable {
+			return b.Hmget().Key(key).Field(s.core.Names...).Cache()
+		}, maxAge)
 	}, s.decode(id, key))
 }
 

@@ -203,9 +203,20 @@ func (o *Op[T]) send(ctx context.Context) rueidis.RedisResult {
 	case o.script != nil:
 		return o.script.run(ctx, raw, o.keys, o.args)
 	case o.cache != nil:
-		return raw.DoCache(ctx, o.cache(raw.B()), o.maxAge)
+		return DoCache(ctx, raw, o.cache, o.maxAge)
 	}
 	return raw.Do(ctx, o.single(raw.B()))
+}
+
+// DoCache sends a read through client-side caching. The client library puts such a read into a transaction, and Redis
+// 7.0 refuses every command of one while its memory is full: then the read is sent once more alone, and is not cached.
+// It is for constructs.
+func DoCache(ctx context.Context, c Raw, build func(Builder) Cacheable, maxAge time.Duration) Reply {
+	reply := c.DoCache(ctx, build(c.B()), maxAge)
+	if refusal(reply.Error()) == "OOM" {
+		return c.Do(ctx, Command(build(c.B())))
+	}
+	return reply
 }
 
 // again waits before the next attempt, if there is to be one.

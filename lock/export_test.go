@@ -63,6 +63,13 @@ func WaitedLocks(l Lock) int {
 	return len(all.byMain)
 }
 
+// NeverPoll lets waiters sleep until something wakes them.
+func NeverPoll(t *testing.T) {
+	old := poll
+	poll = time.Hour
+	t.Cleanup(func() { poll = old })
+}
+
 // MutateAsk lets a message that hands a lock over be enough for everybody.
 func MutateAsk(t *testing.T) {
 	old := mustAsk

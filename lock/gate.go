@@ -32,7 +32,7 @@ type Gate struct {
 
 // NewGate makes the gate of a key. The newest token is kept beside it, under
 // key:seen in the same slot, for at least ttl (0: a day) after the last write:
-// longer than any holder may be late.
+// longer than any holder may be late. With a ttl below 1ms every call is Invalid.
 func NewGate(c *keywright.Client, key string, ttl time.Duration) Gate {
 	if ttl == 0 {
 		ttl = helpers
@@ -51,6 +51,11 @@ func (g Gate) Do(ctx context.Context, fence int64, command string, args ...strin
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: command, Entry: entry.Name,
 			Err:  fmt.Errorf("a fencing token of %d with %d arguments", fence, len(args)),
 			Hint: fmt.Sprintf("tokens are below 2^53, and a command has at most %d arguments", mostArgs)}
+	}
+	if g.ttl < time.Millisecond {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: command, Entry: entry.Name,
+			Err:  fmt.Errorf("the newest token would be kept for %v", g.ttl),
+			Hint: "keep it for longer than any holder may be late; 0 means a day"}
 	}
 	return kernel.NewOp(kernel.Spec[any]{
 		Action: kernel.Action{Client: g.client, Name: command, Entry: &entry, Effect: keywright.Writes, Key: g.key},

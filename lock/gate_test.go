@@ -113,6 +113,12 @@ func TestStrangeGate(t *testing.T) {
 	if _, err := gate.Do(t.Context(), 7, "RPUSH", make([]string, 7000)...); err != nil {
 		t.Error(err)
 	}
+	for _, ttl := range []time.Duration{-1, -time.Hour, time.Microsecond} { // it would let older holders in at once
+		_, err := lock.NewGate(open(t, s.URL(), keywright.Options{}), "short", ttl).Do(t.Context(), 5, "SET", "x")
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid || s.Do("EXISTS", "short") != int64(0) {
+			t.Errorf("a gate that remembers for %v: %v", ttl, err)
+		}
+	}
 }
 
 // TestGatesAreDeclared: the second key of a gate is the one that `gate` declares, with its type and

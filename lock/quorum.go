@@ -50,6 +50,9 @@ type QuorumLease struct {
 // got. All are asked at once; one that does not answer within a third of the
 // lease counts as one that refused.
 func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
+	if ctx.Err() != nil {
+		return nil, q.locks[0].stopped(ctx, "")
+	}
 	type given struct {
 		lease *Lease
 		err   error
@@ -90,10 +93,13 @@ func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
 
 // Acquire tries until it holds the lock or ctx ends.
 func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
+	if ctx.Err() != nil {
+		return nil, q.locks[0].stopped(ctx, "")
+	}
 	hint := partly
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, poll) {
 		lease, err := q.Try(ctx)
-		if err == nil || !errors.Is(err, ErrHeld) || errors.Is(err, keywright.ErrClosed) {
+		if err == nil || ctx.Err() == nil && (!errors.Is(err, ErrHeld) || errors.Is(err, keywright.ErrClosed)) {
 			return lease, err
 		}
 		if ctx.Err() == nil { // else the servers may not have had the time to answer
@@ -145,7 +151,7 @@ func (l *QuorumLease) Release(ctx context.Context) error {
 	l.end(context.Canceled)
 	if errors.Is(context.Cause(l.ctx), ErrLost) {
 		_ = l.giveBack(ctx)
-		return ErrLost
+		return l.leases[0].lost()
 	}
 	return l.giveBack(ctx)
 }

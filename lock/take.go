@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/coalesce"
 	"github.com/keywright/keywright/kernel/notice"
 )
 
-// poll says how long a waiter sleeps at most: what a lost wake-up costs.
-const poll = time.Second
+// poll says how long a waiter sleeps at most: what a lost wake-up costs. A variable so that a test can see what wakes it.
+var poll = time.Second
 
 // take acquires the lock.
 func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
@@ -34,6 +35,9 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 }
 
 func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, l.stopped(ctx, "")
+	}
 	w := &waiter{lock: l, kind: k, token: l.token()}
 	if !wait {
 		return w.try(ctx)
@@ -46,12 +50,14 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 		w = &waiter{lock: l, kind: k, token: l.token()}
 	}
 	w.join()
-	select {
-	case <-w.turn:
-	case <-l.localWaiters().ctx.Done():
-		return nil, w.goAway(w.closed())
-	case <-ctx.Done():
-		return nil, w.goAway(l.stopped(ctx, inLine))
+	if w.turn != now {
+		select {
+		case <-w.turn:
+		case <-l.localWaiters().ctx.Done():
+			return nil, w.goAway(w.closed())
+		case <-ctx.Done():
+			return nil, w.goAway(l.stopped(ctx, inLine))
+		}
 	}
 	lease, err := w.await(ctx)
 	if err != nil {
@@ -107,6 +113,9 @@ func (w *waiter) lease(ctx context.Context, r reply) *Lease {
 // release that overtook it on another connection would leave a lock that
 // no caller knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
+	if ctx.Err() != nil {
+		return reply{}, w.lock.stopped(ctx, w.why())
+	}
 	if w.since.IsZero() {
 		w.since = time.Now()
 	}
@@ -122,9 +131,6 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 }
 
 func (w *waiter) request(ctx context.Context, how string) (reply, error) {
-	if err := ctx.Err(); err != nil {
-		return reply{}, err
-	}
 	// who listens has had to wait a moment ago
 	if w.kind == alone && how != "again" && !w.subscribed && w.lock.o.Replicas == 0 {
 		r, late, err := w.lock.takeFree(ctx, w.token)
@@ -137,48 +143,82 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	if ctx.Done() == nil {
 		return w.acquire(ctx, how)
 	}
-	var r reply
-	var err error
-	asked := make(chan struct{})
 	all := w.lock.localWaiters()
-	if !all.run(func() {
-		defer close(asked)
-		call, end := context.WithCancel(context.WithoutCancel(ctx))
-		defer end()
-		defer context.AfterFunc(all.ctx, end)() // Close does not wait for a server that is frozen
-		r, err = w.acquire(call, how)
-	}) {
+	g := coalesce.Each(func(f context.Context, _ []struct{}) []answer {
+		var a answer
+		done := make(chan struct{})
+		if !all.run(func() {
+			defer close(done)
+			call, end := context.WithCancel(flight{context.WithoutCancel(ctx), f})
+			defer end()
+			defer context.AfterFunc(all.ctx, end)() // Close does not wait for a server that is frozen
+			a.reply, a.err = w.acquire(call, how)
+		}) {
+			return []answer{{err: w.closed()}}
+		}
+		<-done
+		return []answer{a}
+	}).Until(all.ctx)
+	a, late, err := g.Do(ctx, struct{}{})
+	w.asked = late
+	never, unsent := errors.AsType[*coalesce.NotAsked](err)
+	switch {
+	case err == nil:
+		return a.reply, a.err
+	case ctx.Err() == nil && unsent:
 		return reply{}, w.closed()
+	case ctx.Err() == nil: // the call may be making a connection, and does not see it
+		return reply{}, w.cutOff(err)
+	case unsent:
+		return reply{}, &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: never,
+			Hint: w.why()}
 	}
-	w.asked = asked
-	select {
-	case <-asked:
-		return r, err
-	case <-ctx.Done():
-		return reply{}, ctx.Err()
-	case <-all.ctx.Done(): // the call may be making a connection, and does not see it
-		return reply{}, all.ctx.Err()
-	}
+	return reply{}, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: ctx.Err(),
+		Hint: "what it takes is given back in the background"}
 }
 
-// stopped returns the error of a caller that waits no longer.
-func (l Lock) stopped(ctx context.Context, hint string) error {
+// answer is the reply to a call, or why there is none.
+type answer struct {
+	reply reply
+	err   error
+}
+
+// flight is the context of a call that its caller may leave: with the values of the caller's. What sends the call asks
+// whether it is still wanted.
+type flight struct {
+	context.Context
+	call context.Context
+}
+
+// Value implements context.Context.
+func (f flight) Value(key any) any {
+	if v := f.call.Value(key); v != nil {
+		return v
+	}
+	return f.Context.Value(key)
+}
+
+// stopped returns the error of a caller that waits no longer, and for which no call is under way.
+func (l Lock) stopped(ctx context.Context, hint string) *keywright.Error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: hint}
 }
 
 // What a caller that waits no longer can know of the reason.
 const (
 	elsewhere = "another holder had the lock until then; `keywright locks` shows which"
-	inLine    = "callers of this process that came before were still waiting for it"
+	inLine    = "until then a caller of this process that came before had the lock, or waited for it"
 	silent    = "the server did not answer; `keywright doctor` shows whether it is up"
 	partly    = "not all of its servers answered; `keywright doctor` shows which are up"
 )
 
-// why returns the hint of a waiter that waits no longer. A question that has just been sent
-// is no sign that the server is silent.
+// why returns the hint of a waiter that waits no longer, "" if it has asked nothing. A question that has just been
+// sent is no sign that the server is silent.
 func (w *waiter) why() string {
-	if w.seen && (w.since.IsZero() || time.Since(w.since) < poll) {
+	switch {
+	case w.seen && (w.since.IsZero() || time.Since(w.since) < poll):
 		return elsewhere
+	case w.since.IsZero():
+		return ""
 	}
 	return silent
 }
@@ -230,9 +270,19 @@ func (w *waiter) goAway(err error) error {
 func (w *waiter) giveUp(ctx context.Context, err error) error {
 	w.abandon()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = w.lock.stopped(ctx, w.why())
+		err = w.unanswered(ctx, err)
 	}
 	return w.quit(err)
+}
+
+// unanswered returns the error of a waiter whose context has ended. The call under way, if there is one, may take the
+// lock.
+func (w *waiter) unanswered(ctx context.Context, err error) error {
+	out := w.lock.stopped(ctx, w.why())
+	if class, _ := keywright.ClassOf(err); class == keywright.UnknownOutcome {
+		out.Class = class
+	}
+	return out
 }
 
 // abandon releases in the background what may have been taken, after the last
@@ -308,7 +358,7 @@ func (all *localWaiters) passing(ctx context.Context, err error) bool {
 }
 
 // wait sleeps until there is a reason to ask again: a message, the end of the
-// holder's lease, a second, or ctx. A message that hands the lock over gives it
+// holder's lease, a second, ctx, or Close. A message that hands the lock over gives it
 // without asking.
 func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error) {
 	pause := poll
@@ -327,6 +377,8 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 		return nil, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-w.lock.localWaiters().ctx.Done():
+		return nil, w.closed()
 	}
 }
 

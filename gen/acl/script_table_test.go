@@ -30,6 +30,7 @@ var scriptTexts = map[string]string{
 	"cache bump":          "cache/bump.lua",
 	"cache claim":         "cache/claim.lua",
 	"cache fill":          "cache/fill.lua",
+	"cache invalidate":    "cache/invalidate.lua",
 	"cache tag add":       "cache/tag_add.lua",
 	"cache tag drop":      "cache/tag_drop.lua",
 	"cache tag read":      "cache/tag_read.lua",

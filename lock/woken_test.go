@@ -1,0 +1,46 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
+)
+
+// TestCloseWakesWaiters: one that waits in the server's queue returns when its client is closed, and not when it would
+// look at the server again.
+func TestCloseWakesWaiters(t *testing.T) {
+	lock.NeverPoll(t)
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	held := take(t, t.Context(), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour}))
+	for _, acquire := range []func(lock.Lock) (*lock.Lease, error){
+		func(l lock.Lock) (*lock.Lease, error) { return l.Acquire(t.Context()) },
+		func(l lock.Lock) (*lock.Lease, error) { return l.AcquireShared(t.Context()) },
+	} {
+		var answers atomic.Int64
+		c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+			Done: func(_ context.Context, call keywright.Call, _ keywright.Outcome) {
+				if call.Op == "acquire" {
+					answers.Add(1)
+				}
+			}}}})
+		must(t, err)
+		ended := make(chan error, 1)
+		go func() { _, err := acquire(lock.Open(c, "lock:a", lock.Options{})); ended <- err }()
+		until(t, "the waiter has its place, listens, and has seen the holder", func() bool { return answers.Load() == 2 })
+		c.Close()
+		expect.Return(t, "the waiter", func() {
+			err := <-ended
+			if class, _ := keywright.ClassOf(err); class != keywright.NotApplied || !errors.Is(err, keywright.ErrClosed) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	must(t, held.Release(t.Context()))
+}
