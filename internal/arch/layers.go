@@ -201,7 +201,7 @@ var Layers = []Layer{
 		{"kernel/guard", and(declared, "keyspace/lint", "internal/lua")},
 	}, "rueidis, and what generated code passes"},
 	{"constructs", []Package{
-		{"lock", []string{".", "kernel", "kernel/notice", "internal/lua", "connect/slot"}},
+		{"lock", []string{".", "kernel", "kernel/notice", "internal/lua", "connect/slot", "internal/coalesce"}},
 		{"queue/internal/stored", []string{"kernel"}},
 		{"queue/internal/send", []string{".", "kernel", "internal/coalesce"}},
 		{"queue", []string{".", "kernel", "kernel/notice", "internal/lua", "connect/slot", "value", "internal/coalesce",

@@ -108,7 +108,7 @@ var lines = []struct {
 	{"", "SET {jobs}:job:7 x", guard.ByHand}, {"", "LLEN jobs:high", 0}, {"", "ZREM {jobs}:workers me", 0},
 	{"", "HSET item:1 n 2", guard.ByHand}, {"", "UNLINK item:1", guard.ByHand}, {"", "ZADD items:n 1 1", guard.ByHand},
 	{"", "HGETALL item:1", 0},
-	{"", "SET {page:1}:fill x EX 5", guard.ByHand}, {"", "UNLINK page:1 {page:1}:fill", 0}, {"", "SET page:1 x EX 60", 0},
+	{"", "SET {page:1}:fill x EX 5", guard.ByHand}, {"", "UNLINK page:1 {page:1}:fill", guard.ByHand}, {"", "SET page:1 x EX 60", 0},
 	{"", "XADD kept * f v", guard.ByHand}, {"", "XTRIM kept MAXLEN 1", guard.ByHand}, {"", "DEL kept", guard.ByHand},
 	{"", "XGROUP CREATE kept g $ MKSTREAM", 0}, {"", "XACK kept g 1-1", 0}, {"", "XLEN kept", 0},
 	{"", "XGROUP DESTROY kept g", guard.ByHand}, {"", "XGROUP SETID kept g 0", guard.ByHand},

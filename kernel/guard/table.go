@@ -49,7 +49,7 @@ var own = map[keyspace.Construct]map[string][]string{
 	keyspace.Queue:     {"workers": {"zrem"}, "state": {"hdel"}},
 	keyspace.RateLimit: {"": {"unlink"}},
 	keyspace.Entity:    {"index": {"pexpire"}},
-	keyspace.Cache:     {"fill": {"unlink"}},
+	keyspace.Cache:     {"fill": nil},
 	keyspace.Ranking:   {"window": nil},
 	keyspace.Topic: {"": {"xack", "xclaim", "xautoclaim", "xgroup|create", "xgroup|createconsumer", "xgroup|delconsumer"},
 		"dead": nil}, // programs of other languages consume, too; what publishes and trims is the channel's alone
