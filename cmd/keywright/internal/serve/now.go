@@ -20,12 +20,15 @@ var nowRoutes = []route{
 }
 
 func (q *request) now(of ...*observe.Target) (any, error) {
-	out := document.NowList{Starting: []string{}}
+	out := document.NowList{Starting: []string{}, NotKnown: []document.NotKnown{}}
 	rows := []document.NowRow{}
 	for _, t := range of {
 		st := t.State()
 		if t.Server != nil && starting(&st) {
 			out.Starting = append(out.Starting, t.ID)
+		}
+		for _, u := range t.Unknown(&st, q.server.Now()) {
+			out.NotKnown = append(out.NotKnown, document.NotKnown{Target: t.ID, Part: u.Part, Why: u.Why})
 		}
 		if q.server.Alerts == nil {
 			continue
@@ -48,7 +51,7 @@ func (q *request) now(of ...*observe.Target) (any, error) {
 	slices.SortStableFunc(rows, func(a, b document.NowRow) int {
 		return cmp.Compare(alert.Harm(a.Kind), alert.Harm(b.Kind))
 	})
-	out.Quiet = len(rows)+len(out.Starting) == 0 && out.Left == 0
+	out.Quiet = len(rows)+len(out.NotKnown) == 0 && out.Left == 0
 	var err error
 	out.Items, out.Page, err = page(q, rows)
 	return out, err

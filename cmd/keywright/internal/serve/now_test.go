@@ -80,15 +80,10 @@ func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 func TestNow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	book := alert.New(r.now)
-	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Now: r.now,
-		Alerts: func(id string) ([]alert.Alert, int64) {
-			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
-			return book.Now(id)
-		}})
+	r.judging(r.target)
 	changes, stop := r.target.Subscribe()
 	defer stop()
-	r.until(changes, func(s observe.State) bool { return s.Locks.Value != nil })
+	r.until(changes, r.known)
 	if now := ask[document.NowList](r, "/api/v1/now"); !now.Quiet || len(now.Items)+len(now.Starting) != 0 {
 		t.Errorf("%+v", now)
 	}
@@ -133,6 +128,9 @@ func TestNothingOldIsCurrent(t *testing.T) {
 			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
 			return book.Now(id)
 		}})
+	changes, stop := r.target.Subscribe()
+	defer stop()
+	r.until(changes, r.known)
 	state := func() string { return ask[document.Targets](r, "/api/v1/targets").Items[0].State }
 	if q := ask[document.QueueList](r, "/api/v1/t/main/queues"); q.Stale || q.Every == 0 || state() != "ok" {
 		t.Errorf("%+v, %s", q.Measured, state())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/deadsearch"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
@@ -40,7 +41,7 @@ func (q *request) live(ctx context.Context) (*keyspace.Entry, *queue.Queue[strin
 	}
 	if q.target.Server == nil {
 		return nil, nil, reply.Fail(http.StatusConflict, "no-server",
-			"a snapshot file is shown: there is no server to ask", "")
+			observe.NoServer, "")
 	}
 	client, err := q.target.Client(ctx)
 	if err != nil {

@@ -5,7 +5,6 @@
 package document
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
@@ -77,7 +76,7 @@ func (w *Writer) Measured(t *observe.Target, st *observe.State) (m Measured) {
 	case !a.Whole():
 		m.Partial = finding.Printable(a.Report.Incomplete.String())
 	case !a.All():
-		m.Partial = fmt.Sprintf("it is a sample of %d keys of %d", a.Report.Total.Keys, a.Report.Expected)
+		m.Partial = a.Sample()
 	}
 	if p := st.Partial; p != nil && p != a {
 		m.Failed = &Failed{StampOf(p.At), "the audit was not whole: " +

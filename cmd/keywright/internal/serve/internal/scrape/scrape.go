@@ -78,8 +78,12 @@ func (m *Metrics) measure(x *exposition, t *observe.Target) {
 		}
 	}
 	now := m.Now
+	unknown := map[string]bool{}
+	for _, u := range t.Unknown(&st, now) {
+		unknown[u.Part] = true
+	}
 	for _, p := range st.Parts() {
-		measureReading(x, t.ID, p, st.Began, now)
+		measureReading(x, t.ID, p, !unknown[p.Name], st.Began, now)
 	}
 	drop(&st.Queues, st.Began, now)
 	drop(&st.Locks, st.Began, now)
@@ -106,12 +110,11 @@ func drop[T any](r *observe.Reading[T], began, now time.Time) {
 	}
 }
 
-// measureReading says how old a reading is, and whether its series are there.
-func measureReading(x *exposition, id string, p observe.Part, began, now time.Time) {
+// measureReading says how old a reading is, and whether its series are all there.
+func measureReading(x *exposition, id string, p observe.Part, known bool, began, now time.Time) {
 	labels := []string{"target", id, "reading", p.Name}
 	x.add("keywright_reading_up",
-		"Whether the latest reading of a part of a server gave figures, and is not old. Where not, they are left out.",
-		truth(!p.Stale(began, now)), labels...)
+		"Whether the latest reading of a part of a server gave all its figures, and is not old.", truth(known), labels...)
 	x.add("keywright_reading_age_seconds", "How old the reading of a part of a server is.", p.Age(began, now).Seconds(),
 		labels...)
 	x.add("keywright_reading_every_seconds", "How long it is from one reading of a part of a server to the next.",

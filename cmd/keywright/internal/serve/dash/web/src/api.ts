@@ -412,6 +412,7 @@ export interface NowList extends List<NowItem> {
   quiet: boolean;
   left_out: number;
   starting: string[];
+  not_known: { target: string; part: string; why: string }[]; // why it is not quiet although nothing is known to be wrong
 }
 
 export interface DeadJob {

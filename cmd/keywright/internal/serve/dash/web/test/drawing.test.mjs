@@ -276,8 +276,10 @@ test("the first screen says what is wrong, the worst first, and quiet is one lin
     await page.getByRole("link", { name: /queue mail normal is late/ }).click();
     await page.getByRole("heading", { name: "Dead jobs" }).waitFor();
   });
-  const quiet = { now: () => ({ body: { quiet: true, items: [], total: 0, cut: false, left_out: 0, starting: [] } }) };
+  const quiet = { now: () => ({ body: { quiet: true, items: [], total: 0, cut: false, left_out: 0, starting: [], not_known: [] } }) };
   await on("#/t/main", async (page) => assert.equal(await page.locator(".calm").innerText(), "Quiet: nothing is wrong now."), { change: quiet });
+  const unknown = { now: () => ({ body: { ...quiet.now().body, quiet: false, not_known: [{ target: "main", part: "queues", why: "connection refused" }] } }) };
+  await on("#/t/main", async (page) => assert.match(await page.locator(".unknown").innerText(), /queues: connection refused/), { change: unknown });
 });
 
 test("what is typed stays, whatever is told meanwhile, and no button acts on something else", () =>
