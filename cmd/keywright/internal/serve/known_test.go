@@ -90,6 +90,11 @@ func TestQuietIsKnown(t *testing.T) {
 
 	r.redis.Kill()
 	r.until(changes, func(s observe.State) bool { return s.Queues.Failed != nil && s.Locks.Failed != nil })
+	row = ask[document.Targets](r, "/api/v1/targets").Items[0]
+	if row.State != "away" || row.Why == "" ||
+		!strings.Contains(r.text("/metrics"), `keywright_up{keyspace="shopkeys",target="main"} 0`) {
+		t.Errorf("no diagnosis has failed yet: %+v", row)
+	}
 	now = ask[document.NowList](r, "/api/v1/now")
 	for _, part := range []string{"queues", "locks"} {
 		if why := unknown(now, "main", part); now.Quiet || !strings.Contains(why, "refused") || r.readingUp(part) {
@@ -145,5 +150,28 @@ func TestWhatWasNeverReadIsNotQuiet(t *testing.T) {
 	if now.Quiet || len(now.Starting) != 0 || !strings.Contains(unknown(now, "away", "queues"), "WRONGPASS") ||
 		!strings.Contains(unknown(now, "away", "audit"), "WRONGPASS") {
 		t.Errorf("%+v", now)
+	}
+}
+
+// TestTheNewestReadingSaysWhetherItAnswers: a server that is read is up, though the diagnosis of a minute ago failed,
+// which is not known then.
+func TestTheNewestReadingSaysWhetherItAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.target.Options
+	config, err := connect.New(connect.Options{URL: "redis://127.0.0.1:1"})
+	expect.NoError(t, err)
+	o.Keep, o.Server = nil, &observe.Server{Config: config, Open: o.Server.Open} // a diagnosis an hour, which fails
+	back := r.watches(o)
+	r.judging(back)
+	expect.Eventually(t, "all was tried", func() bool {
+		st := back.State()
+		return st.Audit != nil && st.Server.Failed != nil && st.Locks.Value != nil && len(back.Unknown(&st, r.now())) == 1 &&
+			st.Shards.At.After(st.Server.Failed.Since)
+	})
+	row := ask[document.Targets](r, "/api/v1/targets").Items[0]
+	if row.State != "stale" || row.Stale || !strings.Contains(row.Why, "server: ") ||
+		!strings.Contains(r.text("/metrics"), `keywright_up{keyspace="shopkeys",target="main"} 1`) || r.readingUp("server") {
+		t.Errorf("%+v", row)
 	}
 }

@@ -85,7 +85,7 @@ func (w *Writer) Measured(t *observe.Target, st *observe.State) (m Measured) {
 	if t.Server != nil {
 		m.Every = t.Every.Seconds()
 		took := time.Duration(a.Report.Seconds * float64(time.Second))
-		m.Stale = m.Stale || st.Server.Failed != nil || w.Now().Sub(a.At) > 2*t.Every+took
+		m.Stale = m.Stale || st.Away() != nil || w.Now().Sub(a.At) > 2*t.Every+took
 	}
 	return m
 }

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"cmp"
-
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
@@ -43,27 +41,27 @@ func (w *Writer) Target(t *observe.Target, st observe.State) TargetRow {
 			row.Violations, row.Errors = row.Violations+e.Violations, row.Errors+e.Errors
 		}
 	}
+	away := st.Away()
 	switch {
-	case st.Failed != nil || t.Server != nil && st.Server.Failed != nil:
+	case away != nil:
 		row.State = "away"
-	case st.Shown() == nil:
+	case st.Shown() == nil && st.Failed == nil:
 		row.State = "starting"
 	case row.Partial != "":
 		row.State = "partial"
 	case row.Stale:
 		row.State = "stale"
 	}
-	row.Why = row.Partial
 	var why []string
 	stale := true
 	for _, u := range t.Unknown(&st, w.Now()) {
 		why, stale = append(why, u.Part+": "+u.Why), stale && u.Stale
 	}
 	if len(why) > 0 && row.State == "ok" {
-		row.State, row.Why = map[bool]string{true: "stale", false: "partial"}[stale], observe.Reasons(why)
+		row.State = map[bool]string{true: "stale", false: "partial"}[stale]
 	}
-	if f := cmp.Or(st.Failed, st.Server.Failed); f != nil {
-		row.Why = f.What
+	if row.Why = observe.Reasons(why); away != nil {
+		row.Why = away.What
 	}
 	return row
 }

@@ -58,9 +58,7 @@ func truth(b bool) float64 {
 func (m *Metrics) measure(x *exposition, t *observe.Target) {
 	st := t.State()
 	x.keyspace = t.Declaration.Package
-	away := st.Failed != nil || st.Server.Failed != nil
-	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(!away), "target",
-		t.ID)
+	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(st.Away() == nil), "target", t.ID)
 	x.add("keywright_audit_running", "Whether an audit is under way.", truth(st.Running != nil), "target", t.ID)
 	if a := st.Shown(); a != nil {
 		x.add("keywright_audit_timestamp_seconds", "When the audit that the figures are of ended.",
