@@ -9,8 +9,11 @@ import (
 	"github.com/keywright/keywright/keyspace/finding"
 )
 
-// NoServer says why nothing live is known of a snapshot file.
-const NoServer = "a snapshot file is shown: there is no server to ask"
+// Why nothing is known.
+const (
+	NoServer = "a snapshot file is shown: there is no server to ask" // of what is live
+	NotYet   = "it was not read yet"
+)
 
 // Unknown represents a part of a target of which not all is known as it is now.
 type Unknown struct {
@@ -32,7 +35,7 @@ func (t *Target) Unknown(st *State, now time.Time) (out []Unknown) {
 		case p.Failed != nil:
 			why = append([]string{p.Failed.What}, why...)
 		case p.At.IsZero() && len(why) == 0:
-			why = []string{"it was not read yet"}
+			why = []string{NotYet}
 		case stale:
 			why = append([]string{"it is old: it was read at " + p.At.UTC().Format(time.RFC3339)}, why...)
 		}
