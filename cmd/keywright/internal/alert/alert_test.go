@@ -239,6 +239,36 @@ func TestNothingIsOldForAnAbsence(t *testing.T) {
 	}
 }
 
+// TestABrokenTarget: a target that cannot be watched is reported once, whatever the reason is meanwhile and over
+// restarts, not while it is silenced, and its end when its server was read for a while.
+func TestABrokenTarget(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	broken := func(after time.Duration, why string) {
+		t.Helper()
+		d.at = d.at.Add(after)
+		if err := d.Broken("t", why, d.silent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.silences = []Silence{{"t/target", d.at.Add(time.Minute)}}
+	broken(0, "no such file")
+	d.checkSent()
+	broken(time.Minute, "no such file")
+	d.checkSent("begun target")
+	d.restart()
+	broken(time.Minute, "it has 1 error")
+	d.checkSent()
+	if now, _ := d.Now("t"); len(now) != 1 || now[0].Kind != Away || !strings.Contains(now[0].Text, "1 error") {
+		t.Errorf("%+v", now)
+	}
+	for range 2 {
+		d.at = d.at.Add(goneFor)
+		d.update("t", d.at, nil, judged{Away: nil}, d.silent)
+	}
+	d.checkSent("ended target")
+}
+
 // TestSilences: what is silenced is reported when the silence ends and it is there still; not
 // when it has ended before, and neither is its end.
 func TestSilences(t *testing.T) {

@@ -116,6 +116,12 @@ func away(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 	return out, nil, s.Value != nil || s.Failed != nil || f != nil
 }
 
+// broken returns that a target cannot be watched, which is as bad as a server that is away.
+func broken(target, why string) Condition {
+	return Condition{ID: target + "/target", Kind: Away, Target: target, Text: "the target is not watched: " + why,
+		Next: "mend its lines in the file of --targets, or its declaration"}
+}
+
 // old tells of what is not read as often as it should be. Of a server that is away all is old, which is reported once;
 // from its return on a part has as long as it has from one reading to the next.
 func old(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {

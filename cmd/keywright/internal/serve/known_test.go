@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,54 @@ func TestTheFiguresOfAQueueThatWasNotRead(t *testing.T) {
 	jobs := ask[document.QueueJobs](r, "/api/v1/t/main/queues/tasks/team=a/jobs?lane=high")
 	if len(jobs.Items) != 1 || jobs.Total != 1 {
 		t.Errorf("%+v", jobs)
+	}
+}
+
+// TestABrokenTargetIsWrong: a target that cannot be watched is in the list of what is wrong since it was found, in the
+// metrics with its keyspace, and under its own path; its other paths say why they have nothing.
+func TestABrokenTargetIsWrong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	changes, stop := r.target.Subscribe()
+	defer stop()
+	r.until(changes, r.known)
+	book := alert.New(r.now)
+	r.api = serve.New(serve.Options{Now: r.now, Alerts: book.Now})
+	r.api.Watch([]*observe.Target{r.target}, []serve.Broken{{ID: "bad", Keyspace: "appkeys", Why: "no such file",
+		Labels: map[string]string{"region": "eu"}}, {ID: "worse", Why: "no url"}})
+	for range 2 {
+		expect.NoError(t, book.Broken("bad", "no such file", func(string) bool { return false }))
+	}
+	for path, parts := range map[string]int{"/api/v1/now": 2, "/api/v1/t/bad/now": 1} {
+		now := ask[document.NowList](r, path)
+		if now.Quiet || len(now.Items) != 1 || now.Items[0].Target != "bad" || now.Items[0].Kind != alert.Away ||
+			now.Items[0].Since == "" || !strings.Contains(now.Items[0].Text, "no such file") || now.Items[0].Next == "" ||
+			len(now.NotKnown) != parts || unknown(now, "bad", "target") != "it is not watched: no such file" {
+			t.Errorf("%s: %+v", path, now)
+		}
+	}
+	if now := ask[document.NowList](r, "/api/v1/t/worse/now"); now.Quiet || len(now.NotKnown) != 1 {
+		t.Errorf("%+v", now)
+	}
+	if now := ask[document.NowList](r, "/api/v1/t/main/now"); !now.Quiet {
+		t.Errorf("%+v", now)
+	}
+	text := r.text("/metrics")
+	for _, want := range []string{`keywright_wrong{keyspace="appkeys",target="bad",kind="server-away"} 1`,
+		`keywright_wrong{keyspace="appkeys",target="bad",kind="queue-late"} 0`,
+		`keywright_up{keyspace="appkeys",target="bad"} 0`, `keywright_up{target="worse"} 0`,
+		`keywright_target_info{keyspace="appkeys",target="bad",label_region="eu"} 1`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	why, err := io.ReadAll(r.get(404, "/api/v1/t/bad/overview").Body)
+	expect.NoError(t, err)
+	if !strings.Contains(string(why), "not watched: no such file") {
+		t.Errorf("%s", why)
+	}
+	if text := r.text("/api/v1/t/bad/now?format=csv"); !strings.Contains(text, "bad/target") {
+		t.Errorf("%s", text)
 	}
 }
 

@@ -21,10 +21,10 @@ type NowList struct {
 }
 
 // NotKnown represents a part of a target of which not all is known: the latest attempt did not read it, it is old, or
-// something in it was left unread.
+// something in it was left unread; or all of a target that cannot be watched.
 type NotKnown struct {
 	Target string `json:"target"`
-	Part   string `json:"part" enum:"audit,server,shards,queues,streams,locks,entities,rankings,migrations"`
+	Part   string `json:"part" enum:"target,audit,server,shards,queues,streams,locks,entities,rankings,migrations"`
 	Why    string `json:"why"`
 }
 

@@ -22,12 +22,23 @@ import (
 // Metrics represents what the metrics are of.
 type Metrics struct {
 	Targets []*observe.Target
-	Broken  []string // the targets that cannot be watched
+	Broken  []Broken
 	// Rows gives the rows of an audit.
 	Rows func(*observe.Target, *observe.Audit) []document.EntryRow
 	// Alerts gives what is wrong with a target now, and how much more there is; nil: no one judges that.
 	Alerts func(target string) (now []alert.Alert, left int64)
 	Now    time.Time
+}
+
+// Broken represents a target that cannot be watched.
+type Broken struct {
+	ID, Keyspace string // "": its keyspace is not known
+	Labels       map[string]string
+}
+
+// up says whether the server of a target answered.
+func (x *exposition) up(id string, answers bool) {
+	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(answers), "target", id)
 }
 
 // Write answers what Prometheus scrapes.
@@ -36,10 +47,13 @@ func (m *Metrics) Write(w http.ResponseWriter, r *http.Request) {
 	for _, t := range m.Targets {
 		m.measure(x, t)
 	}
-	x.keyspace = "" // of those none is known
 	for _, b := range m.Broken {
-		x.add("keywright_up", "Whether the server answered when it was asked last.", 0, "target", b)
+		x.keyspace = b.Keyspace
+		x.up(b.ID, false)
+		m.measureNow(x, b.ID)
+		x.info(b.ID, b.Labels)
 	}
+	x.keyspace = ""
 	left := x.left
 	x.series = 0
 	x.add("keywright_series_left_out", "Series that the bound of one scrape leaves out.", float64(left))
@@ -58,7 +72,7 @@ func truth(b bool) float64 {
 func (m *Metrics) measure(x *exposition, t *observe.Target) {
 	st := t.State()
 	x.keyspace = t.Declaration.Package
-	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(st.Away() == nil), "target", t.ID)
+	x.up(t.ID, st.Away() == nil)
 	x.add("keywright_audit_running", "Whether an audit is under way.", truth(st.Running != nil), "target", t.ID)
 	if a := st.Shown(); a != nil {
 		x.add("keywright_audit_timestamp_seconds", "When the audit that the figures are of ended.",
@@ -92,13 +106,19 @@ func (m *Metrics) measure(x *exposition, t *observe.Target) {
 	measureOthers(x, t.ID, st)
 	measureJobs(x, t.ID, &st)
 	m.measureNow(x, t.ID)
-	if len(t.Labels) > 0 {
-		labels := []string{"target", t.ID}
-		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
-			labels = append(labels, "label_"+name, t.Labels[name])
-		}
-		x.add("keywright_target_info", "The labels of a target.", 1, labels...)
+	x.info(t.ID, t.Labels)
+}
+
+// info adds the labels of a target.
+func (x *exposition) info(id string, of map[string]string) {
+	if len(of) == 0 {
+		return
 	}
+	labels := []string{"target", id}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		labels = append(labels, "label_"+name, of[name])
+	}
+	x.add("keywright_target_info", "The labels of a target.", 1, labels...)
 }
 
 // drop leaves out what is no figure of now: the latest reading failed, or it is old.
