@@ -217,6 +217,14 @@ func TestWhatWasNeverReadIsNotQuiet(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 
+	for _, list := range []string{"queues", "locks", "entities", "rankings", "streams", "migrations", "server", "janitor"} {
+		answer := ask[map[string]any](r, "/api/v1/t/cut/"+list)
+		why, _ := answer["partial"].(string)
+		if at, there := answer["at"]; there || why != observe.NoServer && list != "janitor" {
+			t.Errorf("%s, read at %v: %v", list, at, answer)
+		}
+	}
+
 	o = r.target.Options
 	refused := errors.New("WRONGPASS invalid username-password pair")
 	o.ID, o.Keep, o.Migrations = "away", nil, nil

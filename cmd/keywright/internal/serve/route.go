@@ -234,7 +234,10 @@ func (q *request) ask() (ctx context.Context, end func(), failed *reply.Failure)
 	return ctx, func() { cancel(); <-q.server.asking }, nil
 }
 
-// of returns what a reading is worth now.
+// of returns what a reading is worth now. Nothing is read of a file but its keys.
 func (q *request) of(m observe.Mark) (out document.Measured) {
-	return q.server.write.Reading(q.state.Began, m)
+	if out = q.server.write.Reading(q.state.Began, m); q.target.Server == nil {
+		out.Partial = observe.NoServer
+	}
+	return out
 }

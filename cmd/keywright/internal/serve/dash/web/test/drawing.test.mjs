@@ -134,6 +134,7 @@ const states = {
       assert.doesNotMatch(await page.locator("main").innerText(), /as declared|Nothing is declared/); // that is not known yet
     },
   ],
+  unlooked: [{ locks: changed({ items: [], total: 0, at: undefined, partial: "a snapshot file is shown: there is no server to ask" }) }, async (page) => assert.match(await page.locator(".empty").innerText(), /not looked at/), "#/t/main/locks"],
   empty: [{ locks: changed({ items: [], total: 0 }) }, async (page) => assert.match(await page.locator(".empty").innerText(), /No lock is held/), "#/t/main/locks"],
   "signed-out": [{ me: failing(401, "no-token", "a token is needed") }, async (page) => page.getByLabel("Token").waitFor()],
   lost: [{}, async (page) => assert.match(await page.locator(".empty").innerText(), /no such page/), "#/t/main/nothing"],
