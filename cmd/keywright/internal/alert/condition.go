@@ -260,7 +260,7 @@ func zombies(t *observe.Target, st *observe.State, now time.Time) (out []Conditi
 // dead tells of jobs that were given up.
 func dead(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
 	return queued(t, st, now, "dead", func(q *answer.Queue) (int64, time.Time, string) {
-		return q.Dead, time.Time{}, fmt.Sprintf("has %s", terminal.Plural(q.Dead, "dead job"))
+		return q.Dead, q.Since, fmt.Sprintf("has %s", terminal.Plural(q.Dead, "dead job"))
 	})
 }
 

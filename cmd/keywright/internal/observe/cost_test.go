@@ -68,7 +68,8 @@ func TestCostOfReadings(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("EVAL",
 		`for i = 1, 40 do
-  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000)
+  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('ZADD', '{jobs:q'..i..'}:dead', 1, 'd')
+  redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000)
   redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
 end`, "0")
 	target := watching(t, s, `keywright: 1

@@ -97,7 +97,7 @@ func TestNow(t *testing.T) {
 		t.Fatalf("%+v", now)
 	}
 	dead, lag := now.Items[0], now.Items[1]
-	if dead.Kind != alert.DeadQueue || dead.Count != 4 || dead.Since == "" || dead.Next == "" ||
+	if dead.Kind != alert.DeadQueue || dead.Count != 4 || dead.Since != "1970-01-01T00:00:00.001Z" || dead.Next == "" ||
 		fmt.Sprint(dead.Page) != "[queues tasks team=a]" {
 		t.Errorf("%+v", dead)
 	}
