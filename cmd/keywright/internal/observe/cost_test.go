@@ -249,7 +249,8 @@ func TestALookMakesNothingOld(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("RPUSH", "jobs", "j")
-	target := watching(t, s, "keywright: 1\npackage: p\nowner: o\nkeys:\n  tasks: {key: jobs, type: queue, ttl: none}\n", 0)
+	const declared = "keywright: 1\npackage: p\nowner: o\nkeys:\n  tasks: {key: jobs, type: queue, ttl: none}\n"
+	target := watching(t, s, declared, 0)
 	now := time.Now()
 	target.Now = func() time.Time { return now }
 	target.Rest = 1

@@ -217,10 +217,10 @@ func TestWhatWasNeverReadIsNotQuiet(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 
-	for _, list := range []string{"queues", "locks", "entities", "rankings", "streams", "migrations", "server", "janitor"} {
+	for _, list := range []string{"queues", "locks", "entities", "rankings", "streams", "migrations", "server"} {
 		answer := ask[map[string]any](r, "/api/v1/t/cut/"+list)
 		why, _ := answer["partial"].(string)
-		if at, there := answer["at"]; there || why != observe.NoServer && list != "janitor" {
+		if at, there := answer["at"]; there || why != observe.NoServer {
 			t.Errorf("%s, read at %v: %v", list, at, answer)
 		}
 	}

@@ -16,7 +16,7 @@ type NowList struct {
 	Left  int64    `json:"left_out"` // that are not in the list: there are too many
 	// targets of which nothing can be said yet: they have not been read
 	Starting []string   `json:"starting"`
-	NotKnown []NotKnown `json:"not_known"` // what is not quiet although nothing is known to be wrong with it
+	NotKnown []NotKnown `json:"not_known"` // the parts of targets of which not all is known: it is not quiet
 	reply.Page
 }
 
