@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +48,14 @@ func TestFleet(t *testing.T) {
 		return path
 	}
 	write("one.yaml", "keywright: 1\nkeys:\n  user: {key: \"user:{id}\", type: string, ttl: 1h}\n")
-	write("wrong.yaml", "keywright: 1\nkeys:\n  user: {key: \"user:{id\"}\n")
+	messages := make(chan string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		messages <- string(body)
+	}))
+	defer hook.Close()
+	hooks := write("hooks", "json "+hook.URL+"\n")
+	write("wrong.yaml", "keywright: 1\npackage: wrongkeys\nkeys:\n  user: {key: \"user:{id\"}\n")
 	target := func(name, url, more string) string {
 		return fmt.Sprintf("  - {name: %s, url: %q%s}\n", name, url, more)
 	}
@@ -59,7 +68,8 @@ func TestFleet(t *testing.T) {
 	t.Setenv("FLEET_B", b.URL())
 	var said bytes.Buffer
 	cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "--targets", file, "--audits-at-once", "1",
-		"--audit-every", "10s", "--store", filepath.Join(dir, "h.db"))
+		"--audit-every", "10s", "--store", filepath.Join(dir, "h.db"),
+		"--webhooks", hooks, "--alerts", filepath.Join(dir, "alerts.json"))
 	url := urlOf(t, cmd, &said)
 	rows := func() map[string]fleetRow {
 		t.Helper()
@@ -97,7 +107,8 @@ func TestFleet(t *testing.T) {
 	}
 	text, _ := get(t, url+"metrics", http.StatusOK)
 	for _, want := range []string{`keywright_up{target="a"} 1`, `keywright_up{target="gone"} 0`,
-		`keywright_up{target="wrong"} 0`, `keywright_target_info{target="a",label_region="eu"} 1`} {
+		`keywright_up{keyspace="wrongkeys",target="wrong"} 0`,
+		`keywright_wrong{keyspace="wrongkeys",target="wrong",kind="server-away"} 1`, `keywright_target_info{target="a",label_region="eu"} 1`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
@@ -106,6 +117,21 @@ func TestFleet(t *testing.T) {
 		get(t, url+"api/v1/t/"+path, http.StatusOK)
 	}
 	get(t, url+"api/v1/t/wrong/overview", http.StatusNotFound)
+	now, _ := get(t, url+"api/v1/t/wrong/now", http.StatusOK)
+	if !strings.Contains(now, `"kind":"server-away"`) || strings.Contains(now, `"since":""`) {
+		t.Error(now)
+	}
+	for late := time.After(2 * time.Minute); ; {
+		select {
+		case m := <-messages:
+			if !strings.Contains(m, `"target":"wrong"`) {
+				continue
+			}
+		case <-late:
+			t.Error("no webhook is told of the broken target")
+		}
+		break
+	}
 
 	write("targets.yaml", "this is no file of targets")
 	write("targets.yaml",

@@ -207,6 +207,68 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestNothingIsOldForAnAbsence: what was due only while the server was away is not old as soon as it is back; it is when
+// it was not read for twice its pace since then, or its attempts have failed for a minute since then.
+func TestNothingIsOldForAnAbsence(t *testing.T) {
+	t.Parallel()
+	target := &observe.Target{Options: observe.Options{ID: "t", Server: &observe.Server{},
+		Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}}}}
+	back := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	refused := func(at, since time.Duration) *observe.Failure {
+		return &observe.Failure{At: back.Add(at), What: "refused", Since: back.Add(since)}
+	}
+	for _, c := range []struct {
+		after  time.Duration // the server is back
+		failed *observe.Failure
+		old    bool
+	}{
+		{0, nil, false}, {0, refused(-time.Minute, -time.Hour), false},
+		{19 * time.Second, refused(-time.Minute, -time.Hour), false},
+		{21 * time.Second, refused(-time.Minute, -time.Hour), true}, {21 * time.Second, nil, true},
+		{11 * time.Second, refused(10*time.Second, -time.Hour), false},
+		{61 * time.Second, refused(55*time.Second, -time.Hour), true},
+	} {
+		now := back.Add(c.after)
+		st := &observe.State{Began: back.Add(-2 * time.Hour), Back: back}
+		st.Shards = observe.Reading[[]observe.Shard]{Value: &[]observe.Shard{}, Mark: observe.Mark{At: now}}
+		st.Queues.Mark = observe.Mark{At: back.Add(-time.Hour), Every: 10 * time.Second, Failed: c.failed}
+		found, _, ok := old(target, st, now)
+		if !ok || len(found) > 0 != c.old {
+			t.Errorf("after %v with %+v: %+v", c.after, c.failed, found)
+		}
+	}
+}
+
+// TestABrokenTarget: a target that cannot be watched is reported once, whatever the reason is meanwhile and over
+// restarts, not while it is silenced, and its end when its server was read for a while.
+func TestABrokenTarget(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	broken := func(after time.Duration, why string) {
+		t.Helper()
+		d.at = d.at.Add(after)
+		if err := d.Broken("t", why, d.silent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.silences = []Silence{{"t/target", d.at.Add(time.Minute)}}
+	broken(0, "no such file")
+	d.checkSent()
+	broken(time.Minute, "no such file")
+	d.checkSent("begun target")
+	d.restart()
+	broken(time.Minute, "it has 1 error")
+	d.checkSent()
+	if now, _ := d.Now("t"); len(now) != 1 || now[0].Kind != Away || !strings.Contains(now[0].Text, "1 error") {
+		t.Errorf("%+v", now)
+	}
+	for range 2 {
+		d.at = d.at.Add(goneFor)
+		d.update("t", d.at, nil, judged{Away: nil}, d.silent)
+	}
+	d.checkSent("ended target")
+}
+
 // TestSilences: what is silenced is reported when the silence ends and it is there still; not
 // when it has ended before, and neither is its end.
 func TestSilences(t *testing.T) {

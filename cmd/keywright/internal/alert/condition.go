@@ -101,10 +101,10 @@ const awayFor = time.Minute
 
 // away tells of a server that does not answer. One failure says little.
 func away(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	s := st.Shards // it is read at each glance, whatever is declared
-	if s.Failed != nil && now.Sub(s.Failed.Since) >= awayFor {
-		out = append(out, Condition{ID: t.ID + "/server", Page: []string{"server"}, from: s.Failed.Since,
-			Text: "the server does not answer: " + s.Failed.What})
+	s, f := st.Shards, st.Away()
+	if f != nil && now.Sub(f.Since) >= awayFor {
+		out = append(out, Condition{ID: t.ID + "/server", Page: []string{"server"}, from: f.Since,
+			Text: "the server does not answer: " + f.What})
 	} else if s.Value != nil {
 		for _, shard := range *s.Value {
 			if shard.Away != "" && now.Sub(shard.Since) >= awayFor {
@@ -113,16 +113,29 @@ func away(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 			}
 		}
 	}
-	return out, nil, s.Value != nil || s.Failed != nil
+	return out, nil, s.Value != nil || s.Failed != nil || f != nil
 }
 
-// old tells of what is not read as often as it should be. Of a server that is away all is old, which is reported once.
+// broken returns that a target cannot be watched, which is as bad as a server that is away.
+func broken(target, why string) Condition {
+	return Condition{ID: target + "/target", Kind: Away, Target: target, Text: "the target is not watched: " + why,
+		Next: "mend its lines in the file of --targets, or its declaration"}
+}
+
+// old tells of what is not read as often as it should be. Of a server that is away all is old, which is reported once;
+// from its return on a part has as long as it has from one reading to the next.
 func old(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
-	if st.Shards.Failed != nil {
+	if st.Away() != nil {
 		return nil, nil, false
 	}
 	for _, p := range st.Parts() {
-		if !p.Stale(st.Began, now) || p.Failed != nil && now.Sub(p.Failed.Since) < awayFor {
+		due := *p.Mark
+		due.At = latest(due.At, st.Back)
+		if due.Failed != nil && due.Failed.At.Before(st.Back) {
+			due.Failed = nil // it was not tried since then
+		}
+		if !due.Stale(st.Began, now) ||
+			due.Failed != nil && now.Sub(latest(due.Failed.Since, st.Back)) < awayFor {
 			continue
 		}
 		c := Condition{ID: t.ID + "/reading/" + p.Name, Page: []string{p.Name}, from: cmp.Or(p.At, st.Began),
@@ -140,6 +153,14 @@ func old(t *observe.Target, st *observe.State, now time.Time) (out []Condition, 
 		out = append(out, c)
 	}
 	return out, nil, true
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // parts and partPages say what is read, in words, and which page shows it, where its name does not.
@@ -239,7 +260,7 @@ func zombies(t *observe.Target, st *observe.State, now time.Time) (out []Conditi
 // dead tells of jobs that were given up.
 func dead(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
 	return queued(t, st, now, "dead", func(q *answer.Queue) (int64, time.Time, string) {
-		return q.Dead, time.Time{}, fmt.Sprintf("has %s", terminal.Plural(q.Dead, "dead job"))
+		return q.Dead, q.Since, fmt.Sprintf("has %s", terminal.Plural(q.Dead, "dead job"))
 	})
 }
 

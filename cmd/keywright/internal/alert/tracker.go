@@ -184,6 +184,14 @@ func (b *Tracker) Look(t *observe.Target, silent func(id string) bool) error {
 	return b.keep()
 }
 
+// Broken notes that a target cannot be watched. Nothing else of it is judged; that it is mended is seen by Look.
+func (b *Tracker) Broken(target, why string, silent func(id string) bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.update(target, b.now(), []Condition{broken(target, why)}, judged{}, silent)
+	return b.keep()
+}
+
 // Leave forgets a target that is not watched any more: what was wrong with it is reported no more.
 func (b *Tracker) Leave(target string) error {
 	b.mu.Lock()

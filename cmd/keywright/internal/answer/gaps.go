@@ -38,6 +38,17 @@ func (u Unread) String() string {
 	return u.Entry + " (" + finding.Key(*u.Key) + "): " + u.Why
 }
 
+// Lacks says what a listing does not hold, an entry at a time.
+func (g *Gaps) Lacks() (why []string) {
+	for _, c := range g.Cut {
+		why = append(why, c.Entry+" may have more than is listed here")
+	}
+	for _, u := range g.Unread {
+		why = append(why, "not read: "+finding.Printable(u.String()))
+	}
+	return why
+}
+
 // Pass notes that an entry could not be read, so that the others are listed. What
 // ends the whole run is returned.
 func (g *Gaps) Pass(ctx context.Context, entry, key string, err error) error {

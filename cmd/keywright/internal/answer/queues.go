@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/keyspace"
@@ -34,6 +35,7 @@ type Queue struct {
 	Unseen  int64             `json:"unseen_runs,omitempty"` // runs beyond a thousand, not looked at
 	Delayed int64             `json:"delayed"`
 	Dead    int64             `json:"dead"`
+	Since   time.Time         `json:"-"` // when the first of the dead ones was given up; zero: not known
 	Workers []finding.JSONKey `json:"workers"`
 	Gone    []finding.JSONKey `json:"dead_workers,omitempty"`
 	Buried  []DeadJob         `json:"dead_jobs,omitempty"`  // with --dead, at most --limit of them
@@ -117,6 +119,15 @@ func readQueue(ctx context.Context, q queue.Queue[string], most int64) (r Queue,
 			r.Gone = append(r.Gone, finding.JSONKey(w.Name))
 		} else {
 			r.Workers = append(r.Workers, finding.JSONKey(w.Name))
+		}
+	}
+	if r.Dead > 0 {
+		first, err := q.Dead(ctx, r.Dead-1, 1)
+		if err != nil {
+			return r, err
+		}
+		for _, d := range first {
+			r.Since = d.Since
 		}
 	}
 	if most == 0 {

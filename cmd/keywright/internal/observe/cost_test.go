@@ -68,7 +68,8 @@ func TestCostOfReadings(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("EVAL",
 		`for i = 1, 40 do
-  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000)
+  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('ZADD', '{jobs:q'..i..'}:dead', 1, 'd')
+  redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000)
   redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
 end`, "0")
 	target := watching(t, s, `keywright: 1
@@ -237,6 +238,46 @@ func TestPaceIsSaid(t *testing.T) {
 		}
 		if target.Look(); len(target.turns[r].now) != 1 {
 			t.Error("a look makes no reading")
+		}
+	}
+	target.client.Close()
+}
+
+// TestALookMakesNothingOld: a reading that is made sooner because someone looks is judged by the pace that held before;
+// one that was begun while someone looked is not slowed down when the look ends, which would make it old.
+func TestALookMakesNothingOld(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	s.Do("RPUSH", "jobs", "j")
+	const declared = "keywright: 1\npackage: p\nowner: o\nkeys:\n  tasks: {key: jobs, type: queue, ttl: none}\n"
+	target := watching(t, s, declared, 0)
+	now := time.Now()
+	target.Now = func() time.Time { return now }
+	target.Rest = 1
+	for _, r := range target.declared() {
+		if r.told != Queued {
+			continue
+		}
+		target.glance(t.Context(), r)
+		target.glance(t.Context(), r)
+		rest := target.State().Queues.Every
+		if rest < 4*leastPace {
+			t.Fatalf("the queue is read every %v at rest: the test says nothing", rest)
+		}
+		atRest := target.rate(r)
+		now = now.Add(rest * 9 / 10)
+		target.Look()
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		target.glance(ctx, r)
+		if st := target.State(); st.Queues.Stale(st.Began, now) {
+			t.Errorf("a reading of %v ago is old, which was made every %v", rest*9/10, rest)
+		}
+		looked := target.rate(r)
+		fast := atRest()
+		now = now.Add(lookFor + time.Second)
+		if slow := atRest(); fast <= slow || looked() != fast {
+			t.Errorf("%v, while it is looked at %v, after that %v", slow, fast, looked())
 		}
 	}
 	target.client.Close()

@@ -145,7 +145,10 @@ func (t *Target) State() State {
 func (t *Target) change(what What, set func(*State)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	set(&t.state)
+	away := t.state.Away() != nil
+	if set(&t.state); away && t.state.Away() == nil {
+		t.state.Back = t.Now()
+	}
 	t.tell(Change{Target: t.ID, What: what, At: t.Now()})
 }
 

@@ -101,3 +101,45 @@ func TestSinceTheFirstFailure(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 }
+
+// TestAway: the newest of all readings says whether the server answers. One that fails while others succeed is no server
+// that is away, and neither is one that has not been made again since the server is back, which is noted.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	target := idleTarget(t)
+	now := began
+	target.Now = func() time.Time { return now }
+	target.state = State{Began: began}
+	step := func(at *Mark, err string, away string, since int, back int) {
+		t.Helper()
+		now = now.Add(time.Second)
+		target.change(Queued, func(s *State) {
+			if err != "" {
+				at.Failed = failed(at.Failed, now, errors.New(err))
+			} else {
+				*at = Mark{At: now}
+			}
+		})
+		st := target.State()
+		f, seconds := st.Away(), func(n int) time.Time { return began.Add(time.Duration(n) * time.Second) }
+		if away == "" && f != nil || away != "" && (f == nil || f.What != away || !f.Since.Equal(seconds(since))) {
+			t.Errorf("after %v: %+v, not %q since %d", now.Sub(began), f, away, since)
+		}
+		if want := seconds(back); back == 0 && !st.Back.IsZero() || back > 0 && !st.Back.Equal(want) {
+			t.Errorf("after %v it is back since %v, not %v", now.Sub(began), st.Back, want)
+		}
+	}
+	s := &target.state
+	step(&s.Server.Mark, "refused", "refused", 1, 0) // nothing was ever read
+	step(&s.Shards.Mark, "", "", 0, 2)
+	step(&s.Queues.Mark, "no rights", "no rights", 3, 2) // until something else is read
+	step(&s.Shards.Mark, "", "", 0, 4)
+	step(&s.Queues.Mark, "no rights", "", 0, 4)
+	step(&s.Shards.Mark, "refused", "refused", 6, 4)
+	step(&s.Server.Mark, "refused", "refused", 6, 4)
+	step(&s.Audits, "refused", "refused", 6, 4)
+	step(&s.Moves.Mark, "", "refused", 6, 4) // it has files, and asks no server where there are none
+	step(&s.Locks.Mark, "", "", 0, 10)
+	step(&s.Shards.Mark, "", "", 0, 10)
+}

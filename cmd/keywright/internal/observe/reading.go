@@ -111,9 +111,10 @@ func (t *Target) watch(ctx context.Context, r *reading) {
 // most, so that it takes half of the time to the next reading.
 func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
 	began, audited := t.Now(), t.audited.Load()
-	p := &pace{rate: func() float64 { return 2 * t.budget(r) }}
-	t.mu.Lock() // it is as old as it will be at this pace
-	r.mark(&t.state).Every = t.every(r, int(t.turns[r].spent.Load()))
+	p := &pace{rate: t.rate(r)}
+	t.mu.Lock() // it may get as old as the slower of two paces lets it: of the one it was due at, and of the one now
+	mark := r.mark(&t.state)
+	mark.Every = max(mark.Every, t.every(r, int(t.turns[r].spent.Load())))
 	t.mu.Unlock()
 	keep := func(*State) {}
 	client, err := t.Client(ctx)
@@ -127,6 +128,13 @@ func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
 		t.recordReading(r.told, r.mark, keep, began, t.every(r, p.spent), err)
 	}
 	return p.spent
+}
+
+// rate returns how many commands a second a reading sends that begins now: more as soon as the target is looked at, and
+// not fewer when that ends, or what is read would be old before it is read.
+func (t *Target) rate(r *reading) func() float64 {
+	least := t.budget(r)
+	return func() float64 { return 2 * max(least, t.budget(r)) }
 }
 
 // every returns how long it is from one reading to the next, that cost so many commands.

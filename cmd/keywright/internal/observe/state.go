@@ -19,6 +19,7 @@ type State struct {
 	Failed  *Failure  // of the latest attempt, if it gave no report at all
 	Audits  Mark      // of the latest whole one
 	Running *Running  // the audit under way
+	Back    time.Time // since when the server answers after it did not; zero: it always did, or never
 	Unkept  string    // why history could not be written; "": it was
 
 	Server    Reading[doctor.Diagnosis]
@@ -33,6 +34,25 @@ type State struct {
 	Searched  bool             // there was no audit: Instances were searched for
 	Runs      []Run            // plans, the newest first
 	Jobs      []Job            // of the janitor, in the order of the declaration; nil: it does not run here
+}
+
+// Away returns why the server does not answer: the first of the attempts that have failed since something was read of it.
+// nil: what was tried last has been read. A part that fails while others are read is no server that is away.
+func (s *State) Away() (first *Failure) {
+	var read time.Time
+	marks := []*Mark{&s.Audits, &s.Server.Mark, &s.Shards.Mark, &s.Queues.Mark, &s.Streams.Mark, &s.Locks.Mark,
+		&s.Entities.Mark, &s.Rankings.Mark} // migrations are files, too
+	for _, m := range marks {
+		if m.At.After(read) {
+			read = m.At
+		}
+	}
+	for _, m := range marks {
+		if f := m.Failed; f != nil && f.Since.After(read) && (first == nil || f.Since.Before(first.Since)) {
+			first = f
+		}
+	}
+	return first
 }
 
 // Shown returns the audit to show: the latest whole one; where there is none, what there is.

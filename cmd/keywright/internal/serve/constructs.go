@@ -1,15 +1,12 @@
 package serve
 
 import (
-	"strings"
-
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/explain"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/finding"
 )
 
 // listed returns what a reading has, as a list.
@@ -27,17 +24,7 @@ func listed[T, R any](q *request, r observe.Reading[T], rows func(*T) ([]R, answ
 
 // gaps says in Measured what a reading has not, and gives what could not be read.
 func gaps(m *document.Measured, g answer.Gaps) []answer.Unread {
-	var why []string
-	for _, c := range g.Cut {
-		why = append(why, c.Entry+" may have more than is listed here")
-	}
-	for _, u := range g.Unread {
-		why = append(why, "not read: "+finding.Printable(u.String()))
-	}
-	if len(why) > 5 {
-		why = append(why[:5], "and more")
-	}
-	m.Partial = strings.Join(why, "; ")
+	m.Partial = observe.Reasons(g.Lacks())
 	return append([]answer.Unread{}, g.Unread...)
 }
 

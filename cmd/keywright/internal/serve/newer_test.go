@@ -83,6 +83,7 @@ func TestOnlyWhatIsNewerIsSent(t *testing.T) {
 	r := newRig(t, thousands(t))
 	changes, stop := r.target.Subscribe()
 	defer stop()
+	r.until(changes, r.known)
 	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Rules: audit.Rules(), Now: time.Now})
 	const path = "/api/v1/t/main/overview"
 	c := &reader{rig: r}

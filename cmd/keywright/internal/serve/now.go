@@ -14,23 +14,30 @@ import (
 var nowRoutes = []route{
 	{method: "GET", path: "/api/v1/now", what: "What is wrong now, of all targets, the worst first", params: listParams,
 		answer: reflect.TypeFor[document.NowList](),
-		handle: func(q *request) (any, error) { return q.now(q.server.all()...) }},
-	{method: "GET", path: "/api/v1/t/{target}/now", what: "What is wrong now, the worst first", params: listParams,
-		answer: reflect.TypeFor[document.NowList](), handle: func(q *request) (any, error) { return q.now(q.target) }},
+		handle: func(q *request) (any, error) {
+			broken, _ := q.server.fleetNow()
+			return q.now(q.server.all(), broken)
+		}},
+	{method: "GET", path: nowPath, what: "What is wrong now, the worst first", params: listParams,
+		answer: reflect.TypeFor[document.NowList](), handle: func(q *request) (any, error) {
+			if q.target == nil {
+				return q.now(nil, q.broken)
+			}
+			return q.now([]*observe.Target{q.target}, nil)
+		}},
 }
 
-func (q *request) now(of ...*observe.Target) (any, error) {
-	out := document.NowList{Starting: []string{}}
+// nowPath is the path of what is wrong with a target, also with one that cannot be watched.
+const nowPath = "/api/v1/t/{target}/now"
+
+func (q *request) now(of []*observe.Target, broken []Broken) (any, error) {
+	out := document.NowList{Starting: []string{}, NotKnown: []document.NotKnown{}}
 	rows := []document.NowRow{}
-	for _, t := range of {
-		st := t.State()
-		if t.Server != nil && starting(&st) {
-			out.Starting = append(out.Starting, t.ID)
-		}
+	judge := func(id string) {
 		if q.server.Alerts == nil {
-			continue
+			return
 		}
-		alerts, left := q.server.Alerts(t.ID)
+		alerts, left := q.server.Alerts(id)
 		out.Left += left
 		for _, a := range alerts {
 			row := document.NowRow{Condition: a.Condition, Since: document.StampOf(a.Since), Silent: a.Silent}
@@ -38,17 +45,25 @@ func (q *request) now(of ...*observe.Target) (any, error) {
 			rows = append(rows, row)
 		}
 	}
-	if broken, _ := q.server.fleetNow(); q.target == nil {
-		for _, b := range broken {
-			rows = append(rows, document.NowRow{Condition: alert.Condition{ID: b.ID + "/target", Kind: alert.Away, Target: b.ID,
-				Text: "the target is not watched: " + finding.Printable(b.Why), Next: "mend its lines in the file of --targets",
-				Page: []string{}}})
+	for _, t := range of {
+		st := t.State()
+		if t.Server != nil && starting(&st) {
+			out.Starting = append(out.Starting, t.ID)
 		}
+		for _, u := range t.Unknown(&st, q.server.Now()) {
+			out.NotKnown = append(out.NotKnown, document.NotKnown{Target: t.ID, Part: u.Part, Why: u.Why})
+		}
+		judge(t.ID)
+	}
+	for _, b := range broken {
+		out.NotKnown = append(out.NotKnown, document.NotKnown{Target: b.ID, Part: "target",
+			Why: "it is not watched: " + finding.Printable(b.Why)})
+		judge(b.ID)
 	}
 	slices.SortStableFunc(rows, func(a, b document.NowRow) int {
 		return cmp.Compare(alert.Harm(a.Kind), alert.Harm(b.Kind))
 	})
-	out.Quiet = len(rows)+len(out.Starting) == 0 && out.Left == 0
+	out.Quiet = len(rows)+len(out.NotKnown) == 0 && out.Left == 0
 	var err error
 	out.Items, out.Page, err = page(q, rows)
 	return out, err

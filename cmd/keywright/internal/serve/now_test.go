@@ -80,15 +80,10 @@ func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 func TestNow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	book := alert.New(r.now)
-	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Now: r.now,
-		Alerts: func(id string) ([]alert.Alert, int64) {
-			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
-			return book.Now(id)
-		}})
+	r.judging(r.target)
 	changes, stop := r.target.Subscribe()
 	defer stop()
-	r.until(changes, func(s observe.State) bool { return s.Locks.Value != nil })
+	r.until(changes, r.known)
 	if now := ask[document.NowList](r, "/api/v1/now"); !now.Quiet || len(now.Items)+len(now.Starting) != 0 {
 		t.Errorf("%+v", now)
 	}
@@ -102,7 +97,7 @@ func TestNow(t *testing.T) {
 		t.Fatalf("%+v", now)
 	}
 	dead, lag := now.Items[0], now.Items[1]
-	if dead.Kind != alert.DeadQueue || dead.Count != 4 || dead.Since == "" || dead.Next == "" ||
+	if dead.Kind != alert.DeadQueue || dead.Count != 4 || dead.Since != "1970-01-01T00:00:00.001Z" || dead.Next == "" ||
 		fmt.Sprint(dead.Page) != "[queues tasks team=a]" {
 		t.Errorf("%+v", dead)
 	}
@@ -133,6 +128,9 @@ func TestNothingOldIsCurrent(t *testing.T) {
 			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
 			return book.Now(id)
 		}})
+	changes, stop := r.target.Subscribe()
+	defer stop()
+	r.until(changes, r.known)
 	state := func() string { return ask[document.Targets](r, "/api/v1/targets").Items[0].State }
 	if q := ask[document.QueueList](r, "/api/v1/t/main/queues"); q.Stale || q.Every == 0 || state() != "ok" {
 		t.Errorf("%+v, %s", q.Measured, state())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/deadsearch"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/document"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
@@ -40,7 +41,7 @@ func (q *request) live(ctx context.Context) (*keyspace.Entry, *queue.Queue[strin
 	}
 	if q.target.Server == nil {
 		return nil, nil, reply.Fail(http.StatusConflict, "no-server",
-			"a snapshot file is shown: there is no server to ask", "")
+			observe.NoServer, "")
 	}
 	client, err := q.target.Client(ctx)
 	if err != nil {
@@ -69,17 +70,27 @@ func queuePage(q *request) (any, error) {
 		return nil, err
 	}
 	e, _ := q.target.Declaration.Lookup(q.PathValue("entry")) // it is there: it was searched
-	out := document.QueuePage{Doc: e.Doc, Lease: e.Lease.Seconds(), Read: q.of(q.state.Queues.Mark).Read,
-		Looked: found.Looked()}
+	out := document.QueuePage{Entry: e.Name, Instance: q.PathValue("instance"), Doc: e.Doc, Lease: e.Lease.Seconds(),
+		Read: q.of(q.state.Queues.Mark).Read, Looked: found.Looked()}
+	var lacks answer.Gaps
 	if v := q.state.Queues.Value; v != nil {
 		for _, one := range v.Queues {
-			if one.Entry == e.Name && document.InstanceOf(one.Queue) == q.PathValue("instance") {
-				out.QueueRow = document.RowOfQueue(one)
+			if one.Entry == e.Name && document.InstanceOf(one.Queue) == out.Instance {
+				row := document.RowOfQueue(one)
+				row.Lanes, row.Workers = append([]answer.Lane{}, row.Lanes...), append([]finding.JSONKey{}, row.Workers...)
+				out.QueueRow = &row
+			}
+		}
+		for _, u := range v.Unread {
+			if u.Entry == e.Name && (u.Key == nil || string(*u.Key) == out.Instance) {
+				lacks.Unread = append(lacks.Unread, u)
 			}
 		}
 	}
-	out.Entry, out.Instance = e.Name, q.PathValue("instance")
-	out.Lanes, out.Workers = append([]answer.Lane{}, out.Lanes...), append([]finding.JSONKey{}, out.Workers...)
+	out.Unread, out.Partial = append([]answer.Unread{}, lacks.Unread...), observe.Reasons(lacks.Lacks())
+	if out.QueueRow == nil && out.Partial == "" {
+		out.Partial = observe.NotYet
+	}
 	out.Errors, out.Others = found.Groups()
 	return out, nil
 }
@@ -155,6 +166,7 @@ func queueJobs(q *request) (any, error) {
 		}
 		out.Items = append(out.Items, one)
 	}
+	out.Total = max(out.Total, int64(from+len(jobs))) // the latest reading may not have it
 	if len(jobs) == limit {
 		out.Cut, out.Next = true, strconv.Itoa(from+limit)
 	}

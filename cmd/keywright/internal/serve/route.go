@@ -52,6 +52,7 @@ type request struct {
 	*http.Request
 	server *Server
 	target *observe.Target
+	broken []Broken // the one that it is about, if that cannot be watched: then there is no target
 	state  observe.State
 	query  url.Values
 	auth.Caller
@@ -105,9 +106,19 @@ func (q *request) answer(r route) (any, error) {
 		return nil, reply.Fail(http.StatusBadRequest, "bad-parameter", "format takes csv; without it the answer is JSON", "")
 	}
 	if strings.Contains(r.path, "{target}") {
-		if q.target = q.server.find(q.PathValue("target")); q.target == nil {
-			return nil, reply.Fail(http.StatusNotFound, "no-such-target", "there is no such target",
-				"there are: "+strings.Join(q.server.ids(), ", "))
+		id := q.PathValue("target")
+		if q.target = q.server.find(id); q.target == nil {
+			broken, _ := q.server.fleetNow()
+			i := slices.IndexFunc(broken, func(b Broken) bool { return b.ID == id })
+			if i < 0 {
+				return nil, reply.Fail(http.StatusNotFound, "no-such-target", "there is no such target",
+					"there are: "+strings.Join(q.server.ids(), ", "))
+			}
+			if q.broken = broken[i : i+1]; r.path != nowPath {
+				return nil, reply.Fail(http.StatusNotFound, "not-watched",
+					"the target is not watched: "+finding.Printable(broken[i].Why), "/api/v1/now says what helps")
+			}
+			return r.handle(q)
 		}
 		q.target.Look()
 		q.state = q.target.State()
@@ -118,8 +129,8 @@ func (q *request) answer(r route) (any, error) {
 // table returns the name of the file that a table comes in.
 func (q *request) table(r route) string {
 	name := r.path[strings.LastIndexByte(r.path, '/')+1:]
-	if q.target != nil {
-		name = q.target.ID + "-" + name
+	if id := q.PathValue("target"); id != "" {
+		name = id + "-" + name
 	}
 	return name
 }
@@ -223,7 +234,10 @@ func (q *request) ask() (ctx context.Context, end func(), failed *reply.Failure)
 	return ctx, func() { cancel(); <-q.server.asking }, nil
 }
 
-// of returns what a reading is worth now.
+// of returns what a reading is worth now. Nothing is read of a file but its keys.
 func (q *request) of(m observe.Mark) (out document.Measured) {
-	return q.server.write.Reading(q.state.Began, m)
+	if out = q.server.write.Reading(q.state.Began, m); q.target.Server == nil {
+		out.Partial = observe.NoServer
+	}
+	return out
 }

@@ -135,7 +135,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	m := scrape.Metrics{Targets: s.all(), Rows: s.write.Rows, Alerts: s.Alerts, Now: s.Now()}
 	broken, _ := s.fleetNow()
 	for _, b := range broken {
-		m.Broken = append(m.Broken, b.ID)
+		m.Broken = append(m.Broken, scrape.Broken{ID: b.ID, Keyspace: b.Keyspace, Labels: b.Labels})
 	}
 	m.Write(w, r)
 }
@@ -188,6 +188,7 @@ func (s *Server) files() http.Handler {
 // Broken represents a target that cannot be watched.
 type Broken struct {
 	ID, Name, Declaration string
+	Keyspace              string // the package of the declaration; "": it is not known
 	Labels                map[string]string
 	Why                   string
 }

@@ -138,7 +138,7 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 					Processes: []phases.MigrationProcess{},
 					Forward: &phases.MigrationStep{To: "live",
 						Gates: []phases.MigrationGate{{Gate: "marks", Has: "3", Want: "0"}}}}}},
-				{Name: "other", Away: "connection refused"}}, nil
+				{Name: "other", Away: "its files are on another machine", Absent: true}}, nil
 		},
 		Source: func() (source.Source, source.Request, func(), error) {
 			return breaking{server.New(config, server.Options{OnlyDB: -1}), &r.breaks}, source.Request{Bytes: true},
@@ -370,7 +370,7 @@ func TestOverviewAddsUp(t *testing.T) {
 	}
 	if m := ask[document.MigrationList](r, "/api/v1/t/main/migrations"); len(m.Items) != 1 ||
 		m.Items[0].Migration != "move" || m.Items[0].Phase != "shadow" ||
-		!strings.Contains(m.Partial, "other: connection refused") {
+		!strings.Contains(m.Partial, "other: its files are on another machine") {
 		t.Errorf("%+v", m)
 	}
 	r.runs.Store(true)

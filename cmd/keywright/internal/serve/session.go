@@ -3,6 +3,7 @@ package serve
 import (
 	"net/http"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/auth"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
@@ -75,7 +76,7 @@ func (q *request) looks() *reply.Failure {
 		return failed
 	}
 	if s.Desk == nil || q.target.Server == nil {
-		return reply.Fail(http.StatusConflict, "no-server", "a snapshot file is shown: there is no server to ask", "")
+		return reply.Fail(http.StatusConflict, "no-server", observe.NoServer, "")
 	}
 	return nil
 }

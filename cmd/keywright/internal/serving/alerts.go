@@ -135,13 +135,21 @@ func (w *watcher) run(ctx context.Context) {
 			}
 		}
 		w.Tell(w.read()) // the silences of before hold where these cannot be read
-		w.Tell(w.book.Look(w.target, func(id string) bool { return alert.Silent(w.silences, id, w.Now()) }))
+		w.Tell(w.book.Look(w.target, w.silent))
 		if now := w.judged(); now != w.wrong {
 			w.wrong = now
 			w.target.Judge()
 		}
 	}
 }
+
+// broken notes that a target cannot be watched.
+func (w *watcher) broken(target, why string) {
+	w.Tell(w.read())
+	w.Tell(w.book.Broken(target, why, w.silent))
+}
+
+func (w *watcher) silent(id string) bool { return alert.Silent(w.silences, id, w.Now()) }
 
 // judged says what is wrong, and how much.
 func (w *watcher) judged() string {

@@ -129,13 +129,15 @@ type fleet struct {
 	specs  map[string]spec
 	now    map[string]*member
 	broken []serve.Broken
-	text   []byte // of the file
+	judge  watcher           // of those that are broken
+	named  map[string]string // the keyspaces, by target, as far as one was known
+	text   []byte            // of the file
 	said   string
 }
 
 func newFleet(a *cli.App, o *Serving, h *serveDeps) *fleet {
 	return &fleet{App: a, o: o, house: h, turns: make(chan struct{}, o.atOnce), specs: map[string]spec{},
-		now: map[string]*member{}}
+		now: map[string]*member{}, named: map[string]string{}}
 }
 
 // follow makes the targets those of the file, again and again until ctx ends. A file that cannot
@@ -175,24 +177,34 @@ func (f *fleet) take(ctx context.Context, all []spec) {
 			others = true
 		}
 	}
+	for _, b := range before {
+		if !slices.ContainsFunc(all, func(s spec) bool { return s.Name == b.ID }) {
+			f.house.Leave(b.ID, true)
+		}
+	}
 	for _, s := range all {
 		if f.now[s.Name] == nil {
 			begin = append(begin, s)
 		}
 	}
+	f.judge.alerter = f.house.alerter
 	for _, s := range begin {
 		m, why := f.begin(ctx, s)
 		if why != "" {
-			f.broken = append(f.broken,
-				serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration, Labels: s.Labels, Why: why})
+			f.broken = append(f.broken, serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration,
+				Keyspace: f.keyspace(s), Labels: s.Labels, Why: why})
+			f.judge.broken(s.Name, why)
 			if !slices.ContainsFunc(before, func(b serve.Broken) bool { return b.ID == s.Name && b.Why == why }) {
 				f.Say("the target %s is not watched: %s", s.Name, why)
 			}
 			continue
 		}
 		f.now[s.Name], f.specs[s.Name], others = m, s, true
+		f.named[s.Name] = m.target.Declaration.Package
 	}
-	if !others && len(before) == len(f.broken) {
+	if !others && slices.EqualFunc(before, f.broken, func(a, b serve.Broken) bool {
+		return a.ID == b.ID && a.Keyspace == b.Keyspace && a.Why == b.Why
+	}) {
 		return // streams of events go on
 	}
 	var targets []*observe.Target
@@ -253,6 +265,19 @@ func (f *fleet) begin(ctx context.Context, s spec) (m *member, why string) {
 		why += " (" + hint + ")"
 	}
 	return nil, finding.Printable(one.HideSecrets(why))
+}
+
+// keyspace returns the package of the declaration of a target that cannot be watched, as far as that can be read; if
+// not, the one that it had.
+func (f *fleet) keyspace(s spec) string {
+	if s.Declaration == "" {
+		return ""
+	}
+	d, err := cli.ReadDeclaration(s.Declaration, nil)
+	if err == nil && d.Package != "" {
+		return d.Package
+	}
+	return f.named[s.Name]
 }
 
 // expand puts variables of the environment into a URL: secrets stay out of the file.

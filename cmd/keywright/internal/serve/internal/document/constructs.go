@@ -40,13 +40,16 @@ func InstanceOf(of *finding.JSONKey) string {
 	return string(*of)
 }
 
-// QueuePage represents one queue, and its dead jobs by error.
+// QueuePage represents one queue, and its dead jobs by error. What the latest reading could not read has no figures.
 type QueuePage struct {
-	QueueRow
-	Doc    string      `json:"doc,omitempty"`
-	Lease  float64     `json:"lease_seconds"`
-	Errors []DeadGroup `json:"errors"`       // the most jobs first
-	Others int64       `json:"other_errors"` // dead jobs with an error that is not among them
+	*QueueRow
+	Entry    string          `json:"entry"`
+	Instance string          `json:"instance"` // in URLs: its placeholders, - where it has none
+	Unread   []answer.Unread `json:"unread"`
+	Doc      string          `json:"doc,omitempty"`
+	Lease    float64         `json:"lease_seconds"`
+	Errors   []DeadGroup     `json:"errors"`       // the most jobs first
+	Others   int64           `json:"other_errors"` // dead jobs with an error that is not among them
 	Looked
 	Read
 }

@@ -5,7 +5,6 @@
 package document
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
@@ -77,7 +76,7 @@ func (w *Writer) Measured(t *observe.Target, st *observe.State) (m Measured) {
 	case !a.Whole():
 		m.Partial = finding.Printable(a.Report.Incomplete.String())
 	case !a.All():
-		m.Partial = fmt.Sprintf("it is a sample of %d keys of %d", a.Report.Total.Keys, a.Report.Expected)
+		m.Partial = a.Sample()
 	}
 	if p := st.Partial; p != nil && p != a {
 		m.Failed = &Failed{StampOf(p.At), "the audit was not whole: " +
@@ -86,7 +85,7 @@ func (w *Writer) Measured(t *observe.Target, st *observe.State) (m Measured) {
 	if t.Server != nil {
 		m.Every = t.Every.Seconds()
 		took := time.Duration(a.Report.Seconds * float64(time.Second))
-		m.Stale = m.Stale || st.Server.Failed != nil || w.Now().Sub(a.At) > 2*t.Every+took
+		m.Stale = m.Stale || st.Away() != nil || w.Now().Sub(a.At) > 2*t.Every+took
 	}
 	return m
 }

@@ -1,9 +1,6 @@
 package document
 
 import (
-	"cmp"
-	"strings"
-
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/internal/reply"
 )
@@ -44,33 +41,27 @@ func (w *Writer) Target(t *observe.Target, st observe.State) TargetRow {
 			row.Violations, row.Errors = row.Violations+e.Violations, row.Errors+e.Errors
 		}
 	}
+	away := st.Away()
 	switch {
-	case st.Failed != nil || t.Server != nil && st.Server.Failed != nil:
+	case away != nil:
 		row.State = "away"
-	case st.Shown() == nil:
+	case st.Shown() == nil && st.Failed == nil:
 		row.State = "starting"
 	case row.Partial != "":
 		row.State = "partial"
 	case row.Stale:
 		row.State = "stale"
 	}
-	row.Why = row.Partial
-	if old := w.old(&st); old != "" && row.State == "ok" {
-		row.State, row.Why = "stale", "what is known of these is old: "+old
+	var why []string
+	stale := true
+	for _, u := range t.Unknown(&st, w.Now()) {
+		why, stale = append(why, u.Part+": "+u.Why), stale && u.Stale
 	}
-	if f := cmp.Or(st.Failed, st.Server.Failed); f != nil {
-		row.Why = f.What
+	if len(why) > 0 && row.State == "ok" {
+		row.State = map[bool]string{true: "stale", false: "partial"}[stale]
+	}
+	if row.Why = observe.Reasons(why); away != nil {
+		row.Why = away.What
 	}
 	return row
-}
-
-// old names the parts of a target of which no reading is of now.
-func (w *Writer) old(st *observe.State) string {
-	var names []string
-	for _, p := range st.Parts() {
-		if p.Stale(st.Began, w.Now()) {
-			names = append(names, p.Name)
-		}
-	}
-	return strings.Join(names, ", ")
 }

@@ -11,12 +11,21 @@ import (
 
 // NowList says what is wrong now, the worst first.
 type NowList struct {
-	Quiet bool     `json:"quiet"` // nothing is known to be wrong, and everything that is watched has been read
+	Quiet bool     `json:"quiet"` // nothing is known to be wrong, and everything that is watched is known
 	Items []NowRow `json:"items"`
 	Left  int64    `json:"left_out"` // that are not in the list: there are too many
 	// targets of which nothing can be said yet: they have not been read
-	Starting []string `json:"starting"`
+	Starting []string   `json:"starting"`
+	NotKnown []NotKnown `json:"not_known"` // the parts of targets of which not all is known: it is not quiet
 	reply.Page
+}
+
+// NotKnown represents a part of a target of which not all is known: the latest attempt did not read it, it is old, or
+// something in it was left unread; or all of a target that cannot be watched.
+type NotKnown struct {
+	Target string `json:"target"`
+	Part   string `json:"part" enum:"target,audit,server,shards,queues,streams,locks,entities,rankings,migrations"`
+	Why    string `json:"why"`
 }
 
 // NowRow represents something that is wrong now.

@@ -49,7 +49,11 @@ func WriteCSV(w http.ResponseWriter, name string, value any) {
 	for i := range items.Len() {
 		var row []string
 		for _, c := range columns {
-			row = append(row, cell(items.Index(i).FieldByIndex(c.index)))
+			text, value := "", items.Index(i).FieldByIndex(c.index)
+			if !c.maybe || !value.IsZero() {
+				text = cell(value)
+			}
+			row = append(row, text)
 		}
 		_ = out.Write(row)
 	}
@@ -60,6 +64,7 @@ func WriteCSV(w http.ResponseWriter, name string, value any) {
 type column struct {
 	name  string
 	index []int
+	maybe bool // JSON leaves it out where it is zero
 }
 
 // columnsOf returns the fields of a struct, with those of what it embeds.
@@ -67,16 +72,16 @@ func columnsOf(t reflect.Type) (out []column) {
 	if t == reflect.TypeFor[finding.Finding]() {
 		for _, name := range []string{"Code", "Severity", "Entry", "Message", "Count", "Fix"} {
 			f, _ := t.FieldByName(name)
-			out = append(out, column{strings.ToLower(name), f.Index})
+			out = append(out, column{strings.ToLower(name), f.Index, false})
 		}
 		return out
 	}
 	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || !f.IsExported() || name == "" || name == "-" {
 			continue
 		}
-		out = append(out, column{name, f.Index})
+		out = append(out, column{name, f.Index, options != ""})
 	}
 	return out
 }

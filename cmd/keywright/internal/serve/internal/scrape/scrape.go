@@ -22,12 +22,23 @@ import (
 // Metrics represents what the metrics are of.
 type Metrics struct {
 	Targets []*observe.Target
-	Broken  []string // the targets that cannot be watched
+	Broken  []Broken
 	// Rows gives the rows of an audit.
 	Rows func(*observe.Target, *observe.Audit) []document.EntryRow
 	// Alerts gives what is wrong with a target now, and how much more there is; nil: no one judges that.
 	Alerts func(target string) (now []alert.Alert, left int64)
 	Now    time.Time
+}
+
+// Broken represents a target that cannot be watched.
+type Broken struct {
+	ID, Keyspace string // "": its keyspace is not known
+	Labels       map[string]string
+}
+
+// up says whether the server of a target answered.
+func (x *exposition) up(id string, answers bool) {
+	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(answers), "target", id)
 }
 
 // Write answers what Prometheus scrapes.
@@ -36,10 +47,13 @@ func (m *Metrics) Write(w http.ResponseWriter, r *http.Request) {
 	for _, t := range m.Targets {
 		m.measure(x, t)
 	}
-	x.keyspace = "" // of those none is known
 	for _, b := range m.Broken {
-		x.add("keywright_up", "Whether the server answered when it was asked last.", 0, "target", b)
+		x.keyspace = b.Keyspace
+		x.up(b.ID, false)
+		m.measureNow(x, b.ID)
+		x.info(b.ID, b.Labels)
 	}
+	x.keyspace = ""
 	left := x.left
 	x.series = 0
 	x.add("keywright_series_left_out", "Series that the bound of one scrape leaves out.", float64(left))
@@ -58,9 +72,7 @@ func truth(b bool) float64 {
 func (m *Metrics) measure(x *exposition, t *observe.Target) {
 	st := t.State()
 	x.keyspace = t.Declaration.Package
-	away := st.Failed != nil || st.Server.Failed != nil
-	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(!away), "target",
-		t.ID)
+	x.up(t.ID, st.Away() == nil)
 	x.add("keywright_audit_running", "Whether an audit is under way.", truth(st.Running != nil), "target", t.ID)
 	if a := st.Shown(); a != nil {
 		x.add("keywright_audit_timestamp_seconds", "When the audit that the figures are of ended.",
@@ -78,8 +90,12 @@ func (m *Metrics) measure(x *exposition, t *observe.Target) {
 		}
 	}
 	now := m.Now
+	unknown := map[string]bool{}
+	for _, u := range t.Unknown(&st, now) {
+		unknown[u.Part] = true
+	}
 	for _, p := range st.Parts() {
-		measureReading(x, t.ID, p, st.Began, now)
+		measureReading(x, t.ID, p, !unknown[p.Name], st.Began, now)
 	}
 	drop(&st.Queues, st.Began, now)
 	drop(&st.Locks, st.Began, now)
@@ -90,13 +106,19 @@ func (m *Metrics) measure(x *exposition, t *observe.Target) {
 	measureOthers(x, t.ID, st)
 	measureJobs(x, t.ID, &st)
 	m.measureNow(x, t.ID)
-	if len(t.Labels) > 0 {
-		labels := []string{"target", t.ID}
-		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
-			labels = append(labels, "label_"+name, t.Labels[name])
-		}
-		x.add("keywright_target_info", "The labels of a target.", 1, labels...)
+	x.info(t.ID, t.Labels)
+}
+
+// info adds the labels of a target.
+func (x *exposition) info(id string, of map[string]string) {
+	if len(of) == 0 {
+		return
 	}
+	labels := []string{"target", id}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		labels = append(labels, "label_"+name, of[name])
+	}
+	x.add("keywright_target_info", "The labels of a target.", 1, labels...)
 }
 
 // drop leaves out what is no figure of now: the latest reading failed, or it is old.
@@ -106,12 +128,11 @@ func drop[T any](r *observe.Reading[T], began, now time.Time) {
 	}
 }
 
-// measureReading says how old a reading is, and whether its series are there.
-func measureReading(x *exposition, id string, p observe.Part, began, now time.Time) {
+// measureReading says how old a reading is, and whether its series are all there.
+func measureReading(x *exposition, id string, p observe.Part, known bool, began, now time.Time) {
 	labels := []string{"target", id, "reading", p.Name}
 	x.add("keywright_reading_up",
-		"Whether the latest reading of a part of a server gave figures, and is not old. Where not, they are left out.",
-		truth(!p.Stale(began, now)), labels...)
+		"Whether the latest reading of a part of a server gave all its figures, and is not old.", truth(known), labels...)
 	x.add("keywright_reading_age_seconds", "How old the reading of a part of a server is.", p.Age(began, now).Seconds(),
 		labels...)
 	x.add("keywright_reading_every_seconds", "How long it is from one reading of a part of a server to the next.",

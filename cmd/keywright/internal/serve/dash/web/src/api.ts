@@ -28,6 +28,7 @@ export interface List<T> extends Measured {
   total: number;
   cut: boolean;
   cursor?: string; // of the following part
+  unread?: { entry: string; key?: Key; why: string }[]; // what could not be read; without a key all of the entry
   untimed?: number; // locks of which the time left was not read
 }
 
@@ -412,6 +413,7 @@ export interface NowList extends List<NowItem> {
   quiet: boolean;
   left_out: number;
   starting: string[];
+  not_known: { target: string; part: string; why: string }[]; // why it is not quiet although nothing is known to be wrong
 }
 
 export interface DeadJob {

@@ -134,6 +134,7 @@ const states = {
       assert.doesNotMatch(await page.locator("main").innerText(), /as declared|Nothing is declared/); // that is not known yet
     },
   ],
+  unlooked: [{ locks: changed({ items: [], total: 0, at: undefined, partial: "a snapshot file is shown: there is no server to ask" }) }, async (page) => assert.match(await page.locator(".empty").innerText(), /not looked at/), "#/t/main/locks"],
   empty: [{ locks: changed({ items: [], total: 0 }) }, async (page) => assert.match(await page.locator(".empty").innerText(), /No lock is held/), "#/t/main/locks"],
   "signed-out": [{ me: failing(401, "no-token", "a token is needed") }, async (page) => page.getByLabel("Token").waitFor()],
   lost: [{}, async (page) => assert.match(await page.locator(".empty").innerText(), /no such page/), "#/t/main/nothing"],
@@ -276,8 +277,10 @@ test("the first screen says what is wrong, the worst first, and quiet is one lin
     await page.getByRole("link", { name: /queue mail normal is late/ }).click();
     await page.getByRole("heading", { name: "Dead jobs" }).waitFor();
   });
-  const quiet = { now: () => ({ body: { quiet: true, items: [], total: 0, cut: false, left_out: 0, starting: [] } }) };
+  const quiet = { now: () => ({ body: { quiet: true, items: [], total: 0, cut: false, left_out: 0, starting: [], not_known: [] } }) };
   await on("#/t/main", async (page) => assert.equal(await page.locator(".calm").innerText(), "Quiet: nothing is wrong now."), { change: quiet });
+  const unknown = { now: () => ({ body: { ...quiet.now().body, quiet: false, not_known: [{ target: "main", part: "queues", why: "connection refused" }] } }) };
+  await on("#/t/main", async (page) => assert.match(await page.locator(".unknown").innerText(), /queues: connection refused/), { change: unknown });
 });
 
 test("what is typed stays, whatever is told meanwhile, and no button acts on something else", () =>

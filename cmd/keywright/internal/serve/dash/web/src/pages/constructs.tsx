@@ -5,7 +5,7 @@ import { useData } from "../data";
 import { bytes, count, duration, plural } from "../format";
 import { at, keyView, view } from "../route";
 import { Chip, KeyName, Name, Panel } from "../ui/bits";
-import { Answer, Empty } from "../ui/states";
+import { Answer, None } from "../ui/states";
 import { Table, type Column } from "../ui/table";
 
 interface Listed<T> {
@@ -42,7 +42,7 @@ function Listing<T>({ target, is }: { target: string; is: Listed<T> }) {
               text={is.text}
               order={is.order}
               csv={path}
-              empty={<Empty title={is.none} />}
+              empty={<None of={list} title={is.none} />}
               columns={is.columns}
             />
           </Panel>

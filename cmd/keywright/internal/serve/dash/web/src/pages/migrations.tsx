@@ -3,7 +3,7 @@ import { useData } from "../data";
 import { count } from "../format";
 import { at } from "../route";
 import { Ago, Name, Panel } from "../ui/bits";
-import { Answer, Empty } from "../ui/states";
+import { Answer, None } from "../ui/states";
 import { Table } from "../ui/table";
 
 const phases = ["off", "dual-write", "backfill", "shadow", "live", "ramp-down", "complete"];
@@ -63,7 +63,7 @@ export function MigrationsPage({ target }: { target: string }) {
               text={(m) => `${m.migration} ${m.part} ${m.phase} ${said(m.forward)}`}
               csv={path}
               cards
-              empty={<Empty title="No migration is declared">Write a section migrations into the declaration to move JSON files to the server.</Empty>}
+              empty={<None of={list} title="No migration is declared">Write a section migrations into the declaration to move JSON files to the server.</None>}
               columns={[
                 { id: "part", title: "Part", sort: (m) => `${m.migration} ${m.part}`, cell: (m) => <Name text={`${m.migration}: ${m.part}`} /> },
                 { id: "phase", title: "Phase", sort: (m) => phases.indexOf(m.phase), cell: (m) => <Phase move={m} /> },

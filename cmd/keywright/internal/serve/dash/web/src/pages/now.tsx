@@ -35,7 +35,31 @@ function Wrong({ of, several }: { of: NowItem; several: boolean }) {
   );
 }
 
-/** Now lists what is wrong with a target, or with all of them. Quiet is one line. */
+// how many parts that are not known are listed
+const mostUnknown = 10;
+
+function Unknown({ of, several }: { of: NowList["not_known"]; several: boolean }) {
+  return (
+    <>
+      <p class="note">Not all is known:</p>
+      <ul class="note unknown">
+        {of.slice(0, mostUnknown).map((u) => (
+          <li key={`${u.target} ${u.part}`}>
+            {several && (
+              <>
+                <Name text={u.target} />,{" "}
+              </>
+            )}
+            {u.part}: <bdi>{u.why}</bdi>
+          </li>
+        ))}
+      </ul>
+      {of.length > mostUnknown && <p class="note">{count(of.length - mostUnknown)} more are not known.</p>}
+    </>
+  );
+}
+
+/** Now lists what is wrong with a target, or with all of them, and what is not known. Quiet is one line. */
 export function Now({ target }: { target?: string }) {
   const data = useData<NowList>(target === undefined ? at(["now"]) : at(["t", target, "now"]), "now", target);
   const now = data.data;
@@ -52,8 +76,9 @@ export function Now({ target }: { target?: string }) {
           ))}
         </ol>
       ) : (
-        <p class="note">Nothing is known to be wrong yet: the first readings are under way.</p>
+        <p class="note">Nothing is known to be wrong.</p>
       )}
+      {now.not_known.length > 0 && <Unknown of={now.not_known} several={target === undefined} />}
       {more > 0 && <p class="note">{count(more)} more are not listed.</p>}
     </Panel>
   );

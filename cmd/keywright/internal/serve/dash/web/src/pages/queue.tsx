@@ -320,7 +320,10 @@ export function QueuePage({ target, entry, instance, me }: { target: string; ent
     <Answer of={data} what="the queue" title={entry}>
       {(list) => {
         const q = list.items.find((x) => x.entry === entry && x.instance === instance);
-        return q ? <Whole target={target} q={q} me={me} /> : <Empty title="There is no such queue now">It may be empty: a queue without a job has no keys.</Empty>;
+        if (q) return <Whole target={target} q={q} me={me} />;
+        const unread = list.unread?.find((u) => u.entry === entry && (u.key?.text ?? instance) === instance);
+        if (unread) return <Empty title="The queue could not be read"><bdi>{unread.why}</bdi></Empty>;
+        return <Empty title="There is no such queue now">It may be empty: a queue without a job has no keys.</Empty>;
       }}
     </Answer>
   );

@@ -3,7 +3,7 @@ import { useData } from "../data";
 import { brief, count, duration, rate } from "../format";
 import { at, view } from "../route";
 import { Chip, Figure, Figures, KeyName, Name, Panel } from "../ui/bits";
-import { Answer, Empty } from "../ui/states";
+import { Answer, None } from "../ui/states";
 import { Table } from "../ui/table";
 
 const sum = (of: Queue[], f: (q: Queue) => number): number => of.reduce((s, q) => s + f(q), 0);
@@ -60,7 +60,7 @@ export function QueuesPage({ target }: { target: string }) {
                 rowKey={(q) => `${q.entry} ${q.instance}`}
                 text={(q) => `${q.entry} ${q.queue?.text ?? ""}`}
                 csv={path}
-                empty={<Empty title="No queue is declared">An entry with type: queue is shown here.</Empty>}
+                empty={<None of={list} title="No queue is declared">An entry with type: queue is shown here.</None>}
                 columns={[
                   {
                     id: "name",

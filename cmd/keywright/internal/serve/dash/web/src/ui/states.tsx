@@ -28,6 +28,10 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </div>
 );
 
+/** None is shown where a list is empty; what was not looked at is not empty. */
+export const None = ({ of, title, children }: { of: Measured; title: string; children?: ComponentChildren }) =>
+  !of.at && (of.partial || of.every_seconds) ? <Empty title="It was not looked at" /> : <Empty title={title}>{children}</Empty>;
+
 export const Failed = ({ error, retry }: { error: ApiError; retry?: () => void }) => (
   <div class="failed" role="alert">
     <p>
