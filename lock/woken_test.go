@@ -37,7 +37,9 @@ func TestCloseWakesWaiters(t *testing.T) {
 		c.Close()
 		expect.Return(t, "the waiter", func() {
 			err := <-ended
-			if class, _ := keywright.ClassOf(err); class != keywright.NotApplied || !errors.Is(err, keywright.ErrClosed) {
+			// The answer that was counted may not have reached the waiter yet: then it does not know what it says.
+			if class, _ := keywright.ClassOf(err); class != keywright.NotApplied && class != keywright.UnknownOutcome ||
+				!errors.Is(err, keywright.ErrClosed) {
 				t.Errorf("%v", err)
 			}
 		})
