@@ -18,11 +18,12 @@ import (
 func TestCloseWakesWaiters(t *testing.T) {
 	lock.NeverPoll(t)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	held := take(t, t.Context(), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour}))
-	for _, acquire := range []func(lock.Lock) (*lock.Lease, error){
-		func(l lock.Lock) (*lock.Lease, error) { return l.Acquire(t.Context()) },
-		func(l lock.Lock) (*lock.Lease, error) { return l.AcquireShared(t.Context()) },
+	holder := open(t, s.URL(), keywright.Options{})
+	for name, acquire := range map[string]func(lock.Lock) (*lock.Lease, error){
+		"lock:a": func(l lock.Lock) (*lock.Lease, error) { return l.Acquire(t.Context()) },
+		"lock:b": func(l lock.Lock) (*lock.Lease, error) { return l.AcquireShared(t.Context()) },
 	} {
+		held := take(t, t.Context(), lock.Open(holder, name, lock.Options{Lease: time.Hour}))
 		var answers atomic.Int64
 		c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{{
 			Done: func(_ context.Context, call keywright.Call, _ keywright.Outcome) {
@@ -32,8 +33,10 @@ func TestCloseWakesWaiters(t *testing.T) {
 			}}}})
 		must(t, err)
 		ended := make(chan error, 1)
-		go func() { _, err := acquire(lock.Open(c, "lock:a", lock.Options{})); ended <- err }()
-		until(t, "the waiter has its place, listens, and has seen the holder", func() bool { return answers.Load() == 2 })
+		go func() { _, err := acquire(lock.Open(c, name, lock.Options{})); ended <- err }()
+		until(t, "the waiter has its place, and an answer that says so", func() bool {
+			return answers.Load() > 0 && s.Do("ZCARD", "{"+name+"}:waiters") == int64(1)
+		})
 		c.Close()
 		expect.Return(t, "the waiter", func() {
 			err := <-ended
@@ -43,6 +46,6 @@ func TestCloseWakesWaiters(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+		must(t, held.Release(t.Context()))
 	}
-	must(t, held.Release(t.Context()))
 }
