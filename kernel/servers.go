@@ -46,17 +46,26 @@ func (c *Client) CrossSlot(keys ...string) bool {
 // Primaries returns the servers that take writes, by address: those of which every key is
 // scanned once. A server whose role the login may not read (+role) counts as one. It is an
 // error if one of them does not answer, or there is none, as where the URL is a replica's. The error joins
-// those of all servers; the others are there nevertheless.
+// those of all servers; the others are there nevertheless. One round trip each, at the same time.
 func (c *Client) Primaries(ctx context.Context) (map[string]rueidis.Client, error) {
-	nodes, errs := c.raw.Nodes(), []error(nil)
-	for address, node := range nodes {
-		role, err := topology.ReadRole(ctx, AskNode(node))
-		switch {
-		case err == nil && !role.Primary():
+	nodes := c.raw.Nodes()
+	addresses := slices.Sorted(maps.Keys(nodes))
+	type answer struct {
+		role topology.Role
+		err  error
+	}
+	answers := askAll(addresses, func(address string) answer {
+		role, err := topology.ReadRole(ctx, AskNode(nodes[address]))
+		return answer{role, err}
+	})
+	var errs []error
+	for i, address := range addresses {
+		switch a := answers[i]; {
+		case a.err == nil && !a.role.Primary():
 			delete(nodes, address)
-		case err != nil && refusal(err) != "NOPERM":
+		case a.err != nil && refusal(a.err) != "NOPERM":
 			delete(nodes, address)
-			errs = append(errs, askError("find primaries", address, err))
+			errs = append(errs, askError("find primaries", address, a.err))
 		}
 	}
 	if errs != nil {

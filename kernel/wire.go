@@ -47,6 +47,3 @@ func IsServerError(err error) (answered *ServerError, ok bool) { return rueidis.
 
 // NewReply makes a reply of a part of another one.
 func NewReply(v Value, err error) Reply { return rueidis.NewResult(v, err) }
-
-// NewErrorReply makes a reply that is an error.
-func NewErrorReply(err error) Reply { return rueidis.NewErrorResult(err) }

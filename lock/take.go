@@ -12,7 +12,8 @@ import (
 	"github.com/keywright/keywright/kernel/notice"
 )
 
-// poll says how long a waiter sleeps at most: what a lost wake-up costs. A variable so that a test can see what wakes it.
+// poll says how long a waiter sleeps at most: what a lost wake-up costs. It is a variable, so that a test can see what
+// wakes it.
 var poll = time.Second
 
 // take acquires the lock.

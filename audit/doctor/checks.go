@@ -297,7 +297,8 @@ func memoryShare(p *examine.Patient) float64 {
 }
 
 func used(p *examine.Patient) string {
-	return fmt.Sprintf("%.0f %% of maxmemory (%s)", math.Floor(memoryShare(p)*100), p.Info["maxmemory_human"]) // 100: all of it
+	whole := math.Floor(memoryShare(p) * 100) // 100 % is all
+	return fmt.Sprintf("%.0f %% of maxmemory (%s)", whole, p.Info["maxmemory_human"])
 }
 
 // evicts says whether the server has keys that its policy may take.

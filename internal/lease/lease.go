@@ -97,13 +97,6 @@ func name(owner string) string {
 	return owner
 }
 
-// Acquire takes a lease once; a *BusyError says that another process has it.
-func Acquire(ctx context.Context, c *keywright.Client, key string, ttl time.Duration) (*Lease, Term, error) {
-	l := New(c, key, ttl, Options{})
-	t, err := l.Acquire(ctx)
-	return l, t, err
-}
-
 // Term represents a lease that is held.
 type Term struct {
 	Token string    // the text of the key, for lease_held

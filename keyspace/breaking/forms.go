@@ -107,8 +107,8 @@ const (
 		"the old keys are gone"
 )
 
-// canRename reports whether keywright rename gives the keys of an old pattern the new name of the entry: its placeholders
-// have the same names as those of a former pattern.
+// canRename reports whether keywright rename gives the keys of an old pattern the new name of the entry: the
+// placeholders of the new pattern have the names of those of a former one.
 func canRename(e *keyspace.Entry, old *pattern.Pattern) bool {
 	to := e.Keys[0].Pattern
 	return slices.ContainsFunc(e.Was, func(was *pattern.Pattern) bool {

@@ -260,9 +260,6 @@ func (l *loader) globs(d *scope.Document, section string) []keyspace.Glob {
 // targets say what `gen` can name.
 var targets = []string{"go", "ts", "py", "docs", "acl", "conformance", "prometheus", "grafana"}
 
-// Targets returns the words `gen` may have.
-func Targets() []string { return slices.Clone(targets) }
-
 // outputs reads `gen`, of the first file only: an imported file is part of
 // output of another program.
 func (l *loader) outputs(d *scope.Document) {

@@ -51,8 +51,9 @@ that, a warning says so with such a key or channel and the command.
 
 With --self it prints the user that audit, doctor and explain need, with --repair
 the one that queues, entities, locks and rankings need: it may SCAN, which shows the
-names of all keys. With both it prints the user that status and serve need. A person who does all of this by hand needs --self with --backup,
---change and --repair. With --self and --namespace it may touch the keys of that namespace only:
+names of all keys. With both it prints the user that status and serve need. A person
+who does all of this by hand needs --self with --backup, --change and --repair.
+With --self and --namespace it may touch the keys of that namespace only:
 that is enough for what lists, saves and changes keys of one namespace.`,
 		Example: `  keywright acl print > users.acl
   keywright acl print --user chat-api -o commands

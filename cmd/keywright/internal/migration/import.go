@@ -123,7 +123,7 @@ type importedPart struct {
 	Written   int64          `json:"written"`
 	Same      int64          `json:"same"`  // were there already
 	Newer     int64          `json:"newer"` // were written by a program meanwhile
-	Over      int64          `json:"over"`  // of the records, those whose time is over
+	Over      int64          `json:"over"`  // whose time is over: among the records of an import, beside those of a plan
 	Rejected  int64          `json:"rejected"`
 	Rejects   []rejectReport `json:"rejects,omitempty"` // at most 100
 	Faulty    int64          `json:"faulty"`            // files or moves that cannot be used

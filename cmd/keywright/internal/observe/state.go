@@ -36,8 +36,8 @@ type State struct {
 	Jobs      []Job            // of the janitor, in the order of the declaration; nil: it does not run here
 }
 
-// Away returns why the server does not answer: the first of the attempts that have failed since something was read of it.
-// nil: what was tried last has been read. A part that fails while others are read is no server that is away.
+// Away returns why the server does not answer: the first of the attempts that have failed since something was read of
+// it. nil: what was tried last has been read. A part that fails while others are read is no server that is away.
 func (s *State) Away() (first *Failure) {
 	var read time.Time
 	marks := []*Mark{&s.Audits, &s.Server.Mark, &s.Shards.Mark, &s.Queues.Mark, &s.Streams.Mark, &s.Locks.Mark,
